@@ -41,7 +41,7 @@ export const exceptions = [
   ...of("the lookbehind lets a match begin at the first character of a run only: linear", [
     ["orm/model/build-meta.ts", "/(?<!_)_+$/"],
     ["orm/schema/names.ts", "/(?<!_)_+$/"],
-    ["engines/db/values/encode.ts", "/(?<!\\\\)(?:\\\\\\\\)*\\\\u0000/"],
+    ["engines/db/values/encode.ts", "/(?<!\\\\)(?:\\\\\\\\)*\\\\u(0000|d[89a-f])/"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     ["orm/body/checks/numbers.ts", 'new RegExp(`^${space}|(?<!${space.slice(0, -1)})${space}$`, "g")'],
   ]),

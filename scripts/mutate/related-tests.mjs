@@ -19,8 +19,9 @@ const alsoIn = {
   validation: ["orm/body", "conformance/books.test.ts"],
   server: ["websocket/flow.test.ts", "conformance/core.test.ts"],
   batteries: ["app", "conformance/core.test.ts"],
-  engines: ["orm/results.test.ts", "orm/writing.test.ts"],
+  engines: ["orm/results.test.ts", "orm/writing.test.ts", "testing/rollback.test.ts"],
   orm: ["conformance/books.test.ts"],
+  patterns: ["patterns/admin"],
 };
 
 /** Reads the tests once. `path` is a source file below the root, such as `src/http/json.ts`. */

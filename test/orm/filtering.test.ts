@@ -229,4 +229,13 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     ).toBe("Lavinia");
     expect(() => Book.objects.orderFrom("price", ["year"])).toThrow(HttpError);
   });
+
+  it("A queryset made empty by none() matches nothing as a subquery, whatever the type of its values", async () => {
+    const nobody = Author.objects.none();
+    expect(await Book.objects.filter({ author__in: nobody }).count()).toBe(0);
+    expect(await Book.objects.exclude({ author__in: nobody }).count()).toBe(6);
+    expect(await Book.objects.filter({ id__in: nobody.flat("id") }).count()).toBe(0);
+    expect(await Book.objects.filter({ title__in: nobody.flat("name") }).count()).toBe(0);
+    expect(await Tag.objects.filter({ books__in: Book.objects.none() }).count()).toBe(0);
+  });
 });

@@ -195,6 +195,8 @@ describeDatabases("pages by key", service("postgres"), models, (db) => {
     await expect(people.orderBy("?").keyset({ size: 1 })).rejects.toThrow(/castTo/);
     await expect(people.distinct().keyset({ size: 1 })).rejects.toThrow(/distinct/);
     await expect(people.union(people).keyset({ size: 1 })).rejects.toThrow(/unions/);
+    await expect(people.limit(5).keyset({ size: 1 })).rejects.toThrow("a limited queryset has no pages");
+    await expect(people.offset(1).keyset({ size: 1 })).rejects.toThrow("a limited queryset has no pages");
     await expect(Team.objects.values("players__name").keyset({ size: 1 })).rejects.toThrow(/to-many/);
   });
 });

@@ -130,6 +130,8 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect((await Book.objects.first())?.id).toBe(1);
     expect((await Book.objects.last())?.id).toBe(6);
     expect((await Book.objects.orderBy("title").last())?.title).toBe("The Dispossessed");
+    await expect(Book.objects.orderBy("title").limit(2).last()).rejects.toThrow("a limited queryset has no last()");
+    await expect(Book.objects.orderBy("title").offset(2).last()).rejects.toThrow("a limited queryset has no last()");
     expect(await Book.objects.filter({ id: 99 }).first()).toBeNull();
     expect([...(await Book.objects.inBulk([1, 3, 99])).keys()]).toEqual([1, 3]);
     await expect(Book.objects.inBulk(["x"], "title")).rejects.toThrow(/not unique/);

@@ -39,7 +39,18 @@ class Seal extends Model(
   { primaryKey: ["shop", "number"] },
 ) {}
 
-class Shop extends Model("shops", { id: field.auto() }) {}
+class Shop extends Model("shops", {
+  id: field.auto(),
+  get lines() {
+    return field.reverse(() => ShopLine, "shop");
+  },
+}) {}
+
+class ShopLine extends Model(
+  "shop_lines",
+  { shop: field.foreignKey(() => Shop), number: field.int(), title: field.text() },
+  { primaryKey: ["shop", "number"] },
+) {}
 
 class Stamp extends Model("stamps", {
   id: field.auto(),
@@ -127,9 +138,31 @@ describe("the types of foreign keys over several fields", () => {
     Line.objects.valuesList("pk");
     // @ts-expect-error: several fields have no value together
     Parcel.objects.annotate({ line2: F("line") });
+    // @ts-expect-error: the seal has a composite key
+    Line.objects.values("seal");
+    // @ts-expect-error: the seal has a composite key
+    Line.objects.annotate({ seal2: F("seal") });
+    Line.objects.values("stamp", "parcels", "seal__shop");
     // @ts-expect-error: clients create rows that refer to a row, never the row that is referred to
     nested(Parcel, "line");
     nested(Line, "parcels", "seal");
+  });
+
+  it("Related rows with a composite key can be counted, and have no value of their own", () => {
+    Shop.objects.annotate({ n: count("lines") }).filter({ lines__isnull: false, n__gt: 1 });
+    Shop.objects.values("lines__number", "lines__title");
+    // @ts-expect-error: several fields have no value together
+    Shop.objects.values("lines");
+    // @ts-expect-error: several fields have no value together
+    Shop.objects.values("id", "lines");
+    // @ts-expect-error: several fields have no value together
+    Shop.objects.valuesList("id", "lines");
+    // @ts-expect-error: several fields have no value together
+    Shop.objects.flat("lines");
+    // @ts-expect-error: several fields have no value together
+    Stamp.objects.flat("shop__lines");
+    // @ts-expect-error: several fields have no value together
+    Shop.objects.flat("lines__pk");
   });
 
   it("Related rows are created without the fields that refer to the row around them", () => {

@@ -17,76 +17,34 @@ import type {
   Transaction,
   TransactionOptions,
 } from "./database.js";
-import type { Engine } from "./engine.js";
-import { OperationalError, ProgrammingError } from "./errors.js";
+import { createCore, type DatabaseCore, poolOf, startCore, stopCore } from "./database-core.js";
+import { ProgrammingError } from "./errors.js";
 import type { Job, QueryMeter, ResultKind } from "./job.js";
-import { JobQueries, type QueryDefaults, type TransactionOutbox } from "./job-queries.js";
-import { Listeners } from "./listeners.js";
+import { JobQueries, type TransactionOutbox } from "./job-queries.js";
 import type { QueryLog } from "./log/query-log.js";
-import { openPool } from "./open-pool.js";
 import { PinnedTransaction } from "./pinned.js";
-import type { Pool } from "./pool.js";
-import type { Replicas } from "./replicas/replicas.js";
 import { type Departure, readAfter, startOnReplica, usePrimary } from "./replicas/routing.js";
 import { runSession } from "./session.js";
-import { Statements } from "./statements.js";
 import { StatementTracer } from "./trace.js";
 import { openTransaction, runTransaction, type TransactionScope, type TransactionSource } from "./transaction.js";
 import type { RowSink } from "./wire-row.js";
 
-/** Milliseconds between looks at the connections. */
-const watchInterval = 500;
-/** Milliseconds that work under way gets when the database is closed. */
-const closeGrace = 5000;
 const positionQuery = "select pg_catalog.pg_current_wal_lsn()::text";
-
-/** The state that the views of one database share. */
-interface Core {
-  readonly config: DatabaseConfig;
-  readonly logger: Logger | undefined;
-  readonly defaults: QueryDefaults;
-  readonly listeners: Listeners;
-  replicas: Replicas | null;
-  running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
-  /** Set while a test runs that is rolled back. */
-  pinned: PinnedTransaction | null;
-  /** True from the call that opens the transaction of a test to its end. */
-  pinning: boolean;
-}
 
 /** A database behind a pool of connections. Can be made before it can be reached: `open` connects. */
 export class PoolDatabase extends JobQueries implements Database {
   readonly kind = "database";
-  readonly #core: Core;
+  readonly #core: DatabaseCore;
   readonly #place: DatabasePlace | null;
 
-  private constructor(core: Core, signal: AbortSignal | undefined, place: DatabasePlace | null = null) {
+  private constructor(core: DatabaseCore, signal: AbortSignal | undefined, place: DatabasePlace | null = null) {
     super(core.defaults, signal);
     this.#core = core;
     this.#place = place;
   }
 
   static create(config: DatabaseConfig, logger?: Logger): PoolDatabase {
-    const core: Core = {
-      config,
-      logger,
-      defaults: {
-        engine: config.engine,
-        statements: new Statements(),
-        prepare: config.preparedStatements,
-        pooled: config.engine === "postgres" && !config.preparedStatements,
-        meter: null,
-        tracer: null,
-        log: null,
-        outbox: null,
-      },
-      listeners: new Listeners(logger),
-      replicas: null,
-      running: null,
-      pinned: null,
-      pinning: false,
-    };
-    return new PoolDatabase(core, undefined);
+    return new PoolDatabase(createCore(config, logger), undefined);
   }
 
   get logger(): Logger | undefined {
@@ -95,17 +53,9 @@ export class PoolDatabase extends JobQueries implements Database {
 
   /** Connects; waits up to `connectTimeout` for a database that is just starting. */
   async open(): Promise<void> {
-    const { config, logger, listeners } = this.#core;
     if (this.#core.running !== null) return;
-    const { engine, pool } = await openPool(config, logger, listeners);
-    const timer = setInterval(() => {
-      if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
-      pool.retireOld(performance.now());
-      engine.watch(pool);
-      this.#core.replicas?.tick();
-    }, watchInterval).unref();
-    listeners.attach(engine, pool);
-    this.#core.running = { engine, pool, timer };
+    await startCore(this.#core);
+    const { config, logger } = this.#core;
     if (config.replicaConfigs.length === 0) return;
     const { Replicas } = await import("./replicas/replicas.js");
     const { primary } = this.unobserved();
@@ -177,7 +127,8 @@ export class PoolDatabase extends JobQueries implements Database {
 
   async listen(channel: string, handler: NotificationHandler): Promise<Subscription> {
     this.#assertOwnSession("listen()");
-    if (this.#core.running === null) throw notOpen();
+    // Throws before the database is open.
+    poolOf(this.#core);
     return this.#core.listeners.add(channel, handler);
   }
 
@@ -247,14 +198,7 @@ export class PoolDatabase extends JobQueries implements Database {
   }
 
   async close(): Promise<void> {
-    const running = this.#core.running;
-    this.#core.defaults.log?.close();
-    if (running === null) return;
-    clearInterval(running.timer);
-    this.#core.listeners.clear();
-    await this.#core.replicas?.close();
-    await running.pool.close(closeGrace);
-    await running.engine.close();
+    await stopCore(this.#core);
   }
 
   protected start(job: Job): void {
@@ -270,7 +214,7 @@ export class PoolDatabase extends JobQueries implements Database {
   #send(job: Job): void {
     const { replicas } = this.#core;
     if (replicas !== null && startOnReplica(job, replicas, this.#departure())) return;
-    const pool = this.#pool();
+    const pool = poolOf(this.#core);
     if (this.alters(job)) pool.submitAlone(job);
     else pool.submit(job);
   }
@@ -285,14 +229,14 @@ export class PoolDatabase extends JobQueries implements Database {
     return {
       place: this.#place,
       inScope: currentScope(this.#core) !== null,
-      submit: (job) => this.#pool().submit(job),
+      submit: (job) => poolOf(this.#core).submit(job),
     };
   }
 
   #source(): TransactionSource {
     return {
-      acquire: async (signal) => this.#pool().acquire(signal),
-      release: (connection) => this.#pool().release(connection),
+      acquire: async (signal) => poolOf(this.#core).acquire(signal),
+      release: (connection) => poolOf(this.#core).release(connection),
     };
   }
 
@@ -303,11 +247,6 @@ export class PoolDatabase extends JobQueries implements Database {
         "use a database that is connected to the server itself, with 'preparedStatements' left at true",
     );
   }
-
-  #pool(): Pool {
-    if (this.#core.running === null) throw notOpen();
-    return this.#core.running.pool;
-  }
 }
 
 /**
@@ -317,8 +256,4 @@ export class PoolDatabase extends JobQueries implements Database {
  */
 function afterNextPoll(call: () => void): void {
   setImmediate(() => setImmediate(call));
-}
-
-function notOpen(): OperationalError {
-  return new OperationalError("the database is not connected yet: it is there once the application has started");
 }

@@ -2,6 +2,7 @@ import type { Connection, ConnectionOwner } from "./connection.js";
 import type { DatabaseStats } from "./database.js";
 import { OperationalError } from "./errors.js";
 import type { Job } from "./job.js";
+import { Outage } from "./outage.js";
 import { WaitingLine } from "./waiting-line.js";
 
 export interface PoolOptions {
@@ -14,10 +15,6 @@ export interface PoolOptions {
   connect(owner: ConnectionOwner): Promise<Connection>;
 }
 
-/** Milliseconds between attempts to reach a database that is down. */
-const shortestBackoff = 50;
-const longestBackoff = 1000;
-
 /**
  * The connections to a database. A single statement goes to the connection with the least work, after the statements
  * under way there; a transaction gets a connection for itself.
@@ -28,8 +25,7 @@ export class Pool implements ConnectionOwner {
   readonly #exclusive = new Set<Connection>();
   readonly #line: WaitingLine;
   #connecting = 0;
-  #down: { readonly since: number; error: Error; backoff: number } | null = null;
-  #retryTimer: NodeJS.Timeout | null = null;
+  readonly #outage = new Outage(() => this.#grow());
   #closed = false;
   #onEmpty: (() => void) | null = null;
 
@@ -61,10 +57,7 @@ export class Pool implements ConnectionOwner {
     this.acquire().then(
       (connection) => {
         const release = (): void => this.release(connection);
-        if (job.settled) {
-          release();
-          return;
-        }
+        if (job.settled) return release();
         connection.altered = true;
         job.carrier = connection;
         connection.send(job);
@@ -159,7 +152,7 @@ export class Pool implements ConnectionOwner {
   async close(grace: number): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    this.#outage.end();
     this.#line.refuseAll(closedError());
     const ending = [...this.#shared].map((connection) => connection.end());
     const left = this.#exclusive.size === 0 ? [] : [new Promise<void>((resolve) => (this.#onEmpty = resolve))];
@@ -246,7 +239,7 @@ export class Pool implements ConnectionOwner {
   #mayGrow(): boolean {
     if (this.#closed) return false;
     // While the database is down one attempt at a time is enough, and the timer makes it.
-    if (this.#down !== null) return false;
+    if (this.#outage.lasts) return false;
     return this.#shared.length + this.#exclusive.size + this.#connecting < this.#options.size;
   }
 
@@ -255,7 +248,7 @@ export class Pool implements ConnectionOwner {
     this.#options.connect(this).then(
       (connection) => {
         this.#connecting--;
-        this.#down = null;
+        this.#outage.end();
         if (this.#closed) {
           void connection.end();
         } else {
@@ -266,23 +259,9 @@ export class Pool implements ConnectionOwner {
       },
       (error: Error) => {
         this.#connecting--;
-        this.#connectFailed(error);
+        // The server may have no room for more: the open connections have to do until another client closes one.
+        if (!this.#closed) this.#outage.failed(error);
       },
-    );
-  }
-
-  #connectFailed(error: Error): void {
-    if (this.#closed) return;
-    // The server may have no room for more: the open connections have to do until another client closes one.
-    this.#down ??= { since: performance.now(), error, backoff: shortestBackoff };
-    this.#down.error = error;
-    this.#down.backoff = Math.min(this.#down.backoff * 2, longestBackoff);
-    this.#retryTimer ??= setTimeout(
-      () => {
-        this.#retryTimer = null;
-        this.#grow();
-      },
-      this.#down.backoff * (0.5 + Math.random() / 2),
     );
   }
 
@@ -295,24 +274,18 @@ export class Pool implements ConnectionOwner {
   #refusal(): OperationalError | null {
     if (this.#closed) return closedError();
     // Calls in the first seconds of an outage wait, as it may be a restart. Later ones fail at once.
-    if (this.#down === null || this.#shared.length > 0) return null;
-    if (performance.now() - this.#down.since < this.#options.acquireTimeout) return null;
-    return this.#unreachable(this.#down.error);
+    return this.#shared.length > 0 ? null : this.#outage.errorAfter(this.#options.acquireTimeout);
   }
 
   #whyWaiting(): OperationalError {
-    if (this.#down !== null && this.#shared.length + this.#exclusive.size === 0)
-      return this.#unreachable(this.#down.error);
+    const unreachable = this.#shared.length + this.#exclusive.size === 0 ? this.#outage.errorAfter(0) : null;
+    if (unreachable !== null) return unreachable;
     const { size, acquireTimeout } = this.#options;
     return new OperationalError(
       `no connection became free within ${acquireTimeout} ms: all ${size} are in use. ` +
         "Inside a transaction, use the transaction's own methods: those of the database take a second connection",
       { sqlstate: "53300" },
     );
-  }
-
-  #unreachable(cause: Error): OperationalError {
-    return new OperationalError(cause.message, { sqlstate: "08001", cause });
   }
 
   #checkEmpty(): void {

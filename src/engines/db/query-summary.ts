@@ -1,4 +1,4 @@
-import { commentEnd } from "./statements.js";
+import { commentEnd } from "./sql-text.js";
 
 /** The parts of a statement that a span shows, by OpenTelemetry's conventions for databases. */
 export interface QuerySummary {

@@ -1,3 +1,5 @@
+import { withoutCommentsAndStrings } from "./sql-text.js";
+
 /** `certain`: the statement leaves something in its session. `possible`: it may. */
 export type SessionState = "certain" | "possible";
 
@@ -8,11 +10,12 @@ export type SessionState = "certain" | "possible";
  *
  * A text that only looks like it costs a reset of the connection, nothing else.
  */
-export function sessionStateOf(text: string, keyword: string): SessionState | null {
+export function sessionStateOf(whole: string, keyword: string): SessionState | null {
   // Their code can do anything.
   if (keyword === "do" || keyword === "call") return "possible";
   // Most texts contain none of the words.
-  if (!suspicious.test(text)) return null;
+  if (!suspicious.test(whole)) return null;
+  const text = withoutCommentsAndStrings(whole);
   if (keyword === "declare") return holdable.test(text) ? "possible" : null;
   if (sessionLock.test(text) || setsForSession(text)) return "certain";
   if (temporary.test(text) && !droppedAtEnd.test(text)) return "certain";
@@ -39,17 +42,14 @@ function setsForSession(text: string): boolean {
   return false;
 }
 
-/** True for `('app.user', $1, true)...`. The arguments may hold brackets and strings. */
+/** True for `('', $1, true)...`. The arguments may hold brackets. */
 function endsWithTrue(text: string): boolean {
   if (!/^\s*\(/.test(text)) return false;
   let depth = 0;
   let lastComma = 0;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (character === "'") {
-      at = text.indexOf("'", at + 1);
-      if (at === -1) return false;
-    } else if (character === "(") {
+    if (character === "(") {
       depth++;
     } else if (character === ",") {
       if (depth === 1) lastComma = at;

@@ -3,6 +3,7 @@ import type { Attributes } from "../../internal/tracer.js";
 import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { type SessionState, sessionStateOf } from "./session-state.js";
+import { commentEnd } from "./sql-text.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
@@ -201,18 +202,6 @@ function keywordStart(text: string): number {
       return at;
     }
   }
-}
-
-/** Comments nest in PostgreSQL. One without an end reaches to the end of the text. */
-export function commentEnd(text: string, start: number): number {
-  const mark = /\/\*|\*\//g;
-  mark.lastIndex = start;
-  let depth = 0;
-  for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
-    depth += found[0] === "/*" ? 1 : -1;
-    if (depth === 0) return mark.lastIndex;
-  }
-  return text.length;
 }
 
 /** White space as PostgreSQL knows it, an opening bracket and the semicolon of an empty statement. */

@@ -1,25 +1,19 @@
 import { FieldError } from "../errors.js";
-import type { ColumnType, ModelMeta } from "../meta.js";
-import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
-import { aggregatesMany, isAggregate, isConstant, splitConditions } from "./aggregation.js";
+import type { ColumnType } from "../meta.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query, Selection } from "../nodes.js";
+import { isAggregate, isConstant, splitConditions } from "./aggregation.js";
+import { type CombinedPart, orderByPosition } from "./combined.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
 import { typeOfExpression } from "./expression-types.js";
 import { compileExpression } from "./expressions.js";
-import {
-  checkedLimit,
-  columnSql,
-  lockSql,
-  orderOf,
-  relatedColumns,
-  selectedColumns,
-  softDeleteColumn,
-} from "./query-parts.js";
-import type { ExtraPlan, RelatedPlan, RowPlan } from "./row-plan.js";
+import { checkedLimit, lockSql, orderOf, softDeleteColumn } from "./query-parts.js";
+import { positionsIn, type RowPlan } from "./row-plan.js";
 import { Scope, singleKey } from "./scope.js";
+import { selectList } from "./select-list.js";
 import { sourcesSql } from "./sources.js";
 import { splitByWindows } from "./windows.js";
-import { namedList, type OrderTerm, orderSql, wrappedSelect } from "./wrapped-select.js";
+import { directionSql, namedList, type OrderTerm, orderSql, wrappedSelect } from "./wrapped-select.js";
 
 export interface Compiled {
   readonly text: string;
@@ -146,18 +140,17 @@ export class Compiler implements Context {
 
   /** The statement that returns the rows of a query. */
   select(query: Query, { named = false, keys = [], also }: RowOptions = {}): CompiledSelect {
-    if (query.combined) return this.#combined(query);
+    if (query.combined) return this.#selectCombined(query, named);
     const scope = this.scope(query);
-    const { list, plan } = query.selection ? this.#values(query.selection, scope) : this.#models(query, scope);
+    const { list, plan } = selectList(query, scope, this);
     for (const key of keys) list.push(`(${this.expression(key, scope)})::text`);
-    const names = named ? list.map((_, index) => `c${index}`) : undefined;
+    const names = named ? uniqueNames(list) : undefined;
     return { text: this.assemble(query, scope, list, { names, also: also?.(scope) }), params: this.params, plan };
   }
 
   subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string {
     if (query.combined) throw new FieldError("a union cannot be a subquery");
     const scope = this.scope(query, outer);
-    if (query.empty) return `SELECT ${shape === "exists" ? "1" : "NULL"} WHERE FALSE`;
     const list =
       shape === "exists"
         ? ["1"]
@@ -194,11 +187,11 @@ export class Compiler implements Context {
     return query.lock ? `${text} ${lockSql(query.lock, scope.alias)}` : text;
   }
 
-  #range({ limit, offset }: Query, scope: Scope): string {
+  #range({ limit, offset }: Query, scope?: Scope): string {
     let text = "";
     // A statement is used again with another limit of its own query, not with those of subqueries.
     const count = (from: "limit" | "offset", value: number): string =>
-      scope.outer === null ? this.#count(from, value) : this.param(value);
+      (scope?.outer ?? null) === null ? this.#count(from, value) : this.param(value);
     if (limit !== null) text += ` LIMIT ${this.#literalLimit ? checkedLimit(limit) : count("limit", limit)}`;
     if (offset !== null) text += ` OFFSET ${count("offset", offset)}`;
     return text;
@@ -220,9 +213,8 @@ export class Compiler implements Context {
     return orderOf(query).map((node) => this.#orderTerm(node, scope));
   }
 
-  #orderTerm({ expression, descending, nulls }: OrderNode, scope: Scope): OrderTerm {
-    const tail = `${descending ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
-    return { sql: this.expression(expression, scope), tail };
+  #orderTerm(node: OrderNode, scope: Scope): OrderTerm {
+    return { sql: this.expression(node.expression, scope), tail: directionSql(node) };
   }
 
   where(query: Query, scope: Scope, conditions: readonly ConditionNode[] = query.where): string {
@@ -248,71 +240,28 @@ export class Compiler implements Context {
     return names.map((path) => this.expression({ type: "path", path }, scope)).join(", ");
   }
 
-  #values(selection: Selection, scope: Scope): { list: string[]; plan: RowPlan } {
-    const extras: ExtraPlan[] = [];
-    const list = selection.fields.map(({ name, expression }, at) => {
-      const type = this.typeOf(expression, scope);
-      extras.push({ name, at, type });
-      const sql = this.expression(expression, scope);
-      return type?.selectSql ? type.selectSql(sql) : sql;
-    });
-    return {
-      list: list.length > 0 ? list : ["1"],
-      plan: { meta: scope.meta, columns: [], at: 0, related: [], extras },
-    };
-  }
-
-  #models(query: Query, scope: Scope): { list: string[]; plan: RowPlan } {
-    const list: string[] = [];
-    const plan = this.#model(query.meta, scope, selectedColumns(query), query.related, list);
-    const extras = Object.entries(query.annotations).map(([name, node]): ExtraPlan => {
-      if (isAggregate(node, query.annotations) && !aggregatesMany(node, scope)) {
-        throw new FieldError(
-          `the aggregate '${name}' is over the rows themselves: use values() before it, or aggregate()`,
-        );
-      }
-      const type = this.typeOf(node, scope);
-      const sql = this.expression(node, scope);
-      return { name, at: list.push(type?.selectSql ? type.selectSql(sql) : sql) - 1, type };
-    });
-    return { list, plan: { ...plan, extras } };
-  }
-
-  #model(meta: ModelMeta, scope: Scope, only: ReadonlySet<number> | null, tree: RelatedTree, list: string[]): RowPlan {
-    const columns = only ? meta.columns.filter((column) => only.has(column.index)) : meta.columns;
-    const at = list.length;
-    for (const column of columns) list.push(columnSql(column, scope));
-    const related = Object.keys(tree).map((name): RelatedPlan => {
-      const relation = meta.relations.get(name)!;
-      const inner = scope.join(relation);
-      const node = tree[name]!;
-      const plan = this.#model(relation.target, inner, relatedColumns(relation.target, node), node.related, list);
-      return { ...plan, relation, keyAt: plan.at + plan.columns.indexOf(relation.target.primaryKey[0]!) };
-    });
-    return { meta, columns, at, related, extras: [] };
-  }
-
-  /** Combines the rows of several queries. The order can only name columns of the result. */
-  #combined(query: Query): CompiledSelect {
-    const { operator, queries } = query.combined!;
+  #selectCombined(query: Query, named: boolean): CompiledSelect {
     let plan: RowPlan | undefined;
-    const parts = queries.map((each) => {
-      const scope = this.scope(each);
-      const made = each.selection ? this.#values(each.selection, scope) : this.#models(each, scope);
+    const { text } = this.combined(query, (part) => {
+      const scope = this.scope(part);
+      const made = selectList(part, scope, this);
       plan ??= made.plan;
-      return `(${this.assemble(each, scope, made.list)})`;
+      const names = named ? uniqueNames(made.list) : undefined;
+      return { text: this.assemble(part, scope, made.list, { names }), positions: positionsIn(made.plan) };
     });
-    const names =
-      plan!.columns.length > 0 ? plan!.columns.map((column) => column.name) : plan!.extras.map((extra) => extra.name);
-    const order = (query.orderBy ?? []).map(({ expression, descending, nulls }) => {
-      const at = expression.type === "path" ? names.indexOf(expression.path) : -1;
-      if (at === -1) throw new FieldError(`a union can only be ordered by one of ${names.join(", ")}`);
-      return `${at + 1}${descending !== query.reversed ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
-    });
-    let text = parts.join(` ${operator} `);
-    if (order.length > 0) text += ` ORDER BY ${order.join(", ")}`;
-    if (query.limit !== null) text += ` LIMIT ${this.#count("limit", query.limit)}`;
-    if (query.offset !== null) text += ` OFFSET ${this.#count("offset", query.offset)}`;
     return { text, params: this.params, plan: plan! };
   }
+
+  /** The rows of a union or of another set operation. `compile` makes the SELECT of each query in it. */
+  combined(query: Query, compile: (part: Query) => CombinedPart): CombinedPart {
+    const { operator, queries } = query.combined!;
+    const parts = queries.map((part) => (part.combined ? this.combined(part, compile) : compile(part)));
+    const { positions } = parts[0]!;
+    const rows = parts.map(({ text }) => `(${text})`).join(` ${operator} `);
+    return { text: `${rows}${orderSql(orderByPosition(query, positions))}${this.#range(query)}`, positions };
+  }
+}
+
+function uniqueNames(list: readonly string[]): string[] {
+  return list.map((_, index) => `c${index}`);
 }

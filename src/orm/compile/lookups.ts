@@ -5,7 +5,7 @@ import { FieldError } from "../errors.js";
 import * as encode from "../fields/encode.js";
 import type { ColumnKind, ColumnType } from "../meta.js";
 import type { Context } from "./context.js";
-import { encodeFor, encodeNamed, keyOfInstance, type Left, nodeOf, queryOf } from "./operands.js";
+import { encodeFor, encodeNamed, keyOfInstance, keysOfQuery, type Left, nodeOf, queryOf } from "./operands.js";
 import { type Scope, shown } from "./scope.js";
 import { transform } from "./transforms.js";
 
@@ -69,7 +69,7 @@ function right(left: Left, value: unknown, context: Context, scope: Scope): stri
   const node = nodeOf(value);
   if (node) return context.expression(node, scope);
   const query = queryOf(value);
-  if (query) return `(${context.subselect(query, scope, "values")})`;
+  if (query) return `(${context.subselect(keysOfQuery(left, query), scope, "values")})`;
   if (value === null) throw new ParameterTypeError(`${left.name}: null cannot be compared; use isnull`);
   return context.bind(value, (given) => encodeFor(left, given)) + jsonCast(left.type);
 }
@@ -100,7 +100,7 @@ const comparison =
 
 const isIn: Lookup = (left, value, context, scope) => {
   const query = queryOf(value);
-  if (query) return `${left.sql} IN (${context.subselect(query, scope, query.selection ? "values" : "key")})`;
+  if (query) return `${left.sql} IN (${context.subselect(keysOfQuery(left, query), scope, "values")})`;
   const items = listOf(left, value);
   const parts: string[] = [];
   // One parameter for a list of any length: the statement's text stays the same, and no limit of parameters applies.

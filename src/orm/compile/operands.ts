@@ -75,3 +75,14 @@ export function keyOfInstance(left: Pick<Left, "column" | "name">, value: unknow
   }
   return found;
 }
+
+/** A subquery of models gives the keys that refer to its rows. */
+export function keysOfQuery({ column, name }: Pick<Left, "column" | "name">, query: Query): Query {
+  const reference = column?.reference;
+  if (query.selection !== null || reference === undefined) return query;
+  if (reference.target.sqlName !== query.meta.sqlName)
+    throw new FieldError(`${name} leads to ${reference.target.name}, but the query is for ${query.meta.name}`);
+  const { attribute } = reference.column;
+  const fields = [{ name: attribute, expression: { type: "path", path: attribute } as const }];
+  return { ...query, selection: { fields, shape: "list", grouped: false, many: [] } };
+}

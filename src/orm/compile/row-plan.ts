@@ -21,3 +21,11 @@ export interface ExtraPlan {
   readonly at: number;
   readonly type: ColumnType | undefined;
 }
+
+/** The positions of values in a row, by the names of fields and annotations of the model itself. */
+export function positionsIn({ columns, at, extras }: RowPlan): Map<string, number> {
+  const own = columns.flatMap(({ name, attribute }, index) =>
+    [name, attribute].map((key) => [key, at + index] as const),
+  );
+  return new Map([...own, ...extras.map((extra) => [extra.name, extra.at] as const)]);
+}

@@ -1,5 +1,5 @@
 import { FieldError } from "../errors.js";
-import type { Query } from "../nodes.js";
+import type { OrderNode, Query } from "../nodes.js";
 
 /** A key of ORDER BY: its expression, and its direction. */
 export interface OrderTerm {
@@ -36,6 +36,11 @@ export function wrappedSelect(query: Query, { list, names, order, conditions, ta
   const terms = order.map(({ tail }, index) => ({ sql: `q.o${index}`, tail }));
   const distinct = query.distinct === true ? "DISTINCT " : "";
   return `SELECT ${namedList(outer, names)} FROM (SELECT ${distinct}${inner.join(", ")}${tables()}) q${where}${orderSql(terms)}`;
+}
+
+/** The direction of a key of ORDER BY, to stand after it. */
+export function directionSql({ descending, nulls }: OrderNode): string {
+  return `${descending ? " DESC" : ""}${nulls ? ` NULLS ${nulls.toUpperCase()}` : ""}`;
 }
 
 export function orderSql(terms: readonly OrderTerm[]): string {

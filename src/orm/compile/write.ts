@@ -6,7 +6,7 @@ import type { ColumnMeta, ForeignKeyMeta, ModelConstructor, ModelMeta } from "..
 import { type Query, rootQuery } from "../nodes.js";
 import { type Compiled, Compiler } from "./compiler.js";
 import { JsonPatch, jsonKey } from "./json-patch.js";
-import { encodeNamed, keyOfInstance, queryOf } from "./operands.js";
+import { encodeNamed, keyOfInstance, keysOfQuery, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
 import { noField, type Scope } from "./scope.js";
 import { conditionUsesWindow } from "./windows.js";
@@ -194,7 +194,10 @@ export function updateStatement(
       return `${quote(column.column)} = ${sql}`;
     }
     const inner = queryOf(value);
-    if (inner) return `${quote(column.column)} = (${compiler.subselect(inner, scope, "values")})`;
+    if (inner) {
+      const keys = keysOfQuery({ column, name: `${meta.name}.${column.name}` }, inner);
+      return `${quote(column.column)} = (${compiler.subselect(keys, scope, "values")})`;
+    }
     return `${quote(column.column)} = ${compiler.param(encodeColumn(meta, column, value))}`;
   });
   const where = whereForWrite(query, compiler, scope);

@@ -51,8 +51,8 @@ export interface ReverseOne<Target, Via extends string = never> {
 
 export type TypesOf<Field> = Field extends { readonly [types]: infer Types } ? Types : never;
 
-/** The instances of a class. */
-export type InstanceOf<Class> = Class extends abstract new (...args: never[]) => infer Instance ? Instance : never;
+/** The instances of a class. They are read from its prototype: the compiler would compute the parameters of a constructor. */
+export type InstanceOf<Class> = Class extends { readonly prototype: infer Instance } ? Instance : never;
 
 /** The fields of a model, found through its instances. */
 export type FieldsOf<M> = M extends { readonly [fieldsOf]?: infer Fields } ? NonNullable<Fields> : never;

@@ -27,6 +27,12 @@ import type { ConditionNode, ExpressionNode, LockNode, OrderNode, Query, Related
 import { checkLast, clientLookups, isPattern } from "./client-values.js";
 import { badRequest, type ClientParameters, entriesOf, pageParameters, refusing } from "./page-input.js";
 
+/** Checks that rows are not those of a union, on which a call would have no effect. */
+export function notCombined(query: Query, call: string): Query {
+  if (query.combined) throw new FieldError(`${call} cannot follow a union: call it on the parts`);
+  return query;
+}
+
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
   if (query.limit !== null || query.offset !== null)
@@ -136,6 +142,7 @@ export function orderFrom(
 }
 
 export function distinct(query: Query, names: readonly string[]): Query {
+  notCombined(query, "distinct()");
   const scope = namesOf(query);
   const paths = names.flatMap((name) => columnPaths(scope, name, query));
   return { ...query, distinct: paths.length === 0 ? true : paths };
@@ -188,6 +195,7 @@ function checkAlias(meta: ModelMeta, name: string): void {
 }
 
 export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
+  notCombined(query, "values()");
   const scope = namesOf(query);
   const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
   const many: string[] = [];
@@ -200,6 +208,7 @@ export function values(query: Query, names: readonly string[], shape: Selection[
 }
 
 export function selectRelated(query: Query, paths: readonly string[]): Query {
+  notCombined(query, "selectRelated()");
   if (query.selection) throw new FieldError("selectRelated loads models, but values were asked for");
   return {
     ...query,
@@ -241,10 +250,18 @@ export function combine(operator: NonNullable<Query["combined"]>["operator"], qu
   };
 }
 
+export interface LockOptions {
+  readonly nowait?: boolean;
+  readonly skipLocked?: boolean;
+  readonly strength?: LockNode["strength"];
+}
+
 const strengths: readonly LockNode["strength"][] = ["update", "no key update", "share", "key share"];
 
-export function checkStrength(strength: LockNode["strength"]): LockNode["strength"] {
+export function forUpdate(query: Query, { nowait, skipLocked, strength = "update" }: LockOptions): Query {
+  notCombined(query, "forUpdate()");
+  if (nowait && skipLocked) throw new ValueError("forUpdate takes nowait or skipLocked, not both");
   if (!strengths.includes(strength))
     throw new ValueError(`the strength of a lock must be one of ${strengths.join(", ")}`);
-  return strength;
+  return { ...query, lock: { strength, wait: nowait ? "nowait" : skipLocked ? "skip locked" : "wait" } };
 }

@@ -13,6 +13,7 @@ import type {
   TargetFields,
 } from "../fields/types.js";
 import type {
+  AnyName,
   CheckedOrderPath,
   CheckedPath,
   CheckedSinglePath,
@@ -20,8 +21,6 @@ import type {
   NamePattern,
   NoSuchField,
   OwnNames,
-  Suggestions,
-  Unless,
 } from "./path-types.js";
 import type { KeySuggestions, LookupValue, NoSuchLookup, WhereKeys } from "./where-types.js";
 
@@ -32,26 +31,22 @@ declare const suggestion: unique symbol;
  * the keys of the lookups, `P` and `X` the names in a `Q` or an expression. `B` is the whole argument; it is not
  * known while an editor asks for suggestions.
  */
-export type CheckedCondition<M, A, K extends Name, P extends string, X, B> = Unless<
-  K,
-  object | B,
-  [Unused] extends [X]
+export type CheckedCondition<M, A, K extends Name, P extends string, X, B> = [AnyName] extends [K]
+  ? object | B
+  : [Unused] extends [X]
     ? Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
     : [B] extends [never]
       ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
-      : CheckedUses<M, A, P, X>
->;
+      : CheckedUses<M, A, P, X>;
 
 declare const unused: unique symbol;
 /** The type argument for the lookups of a `Q`, if the condition is no `Q`. */
 export type Unused = typeof unused;
 
 /** Lookups alone, as the key of a row. */
-export type CheckedWhere<M, A, K extends Name, B> = Unless<
-  K,
-  object | B,
-  Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
->;
+export type CheckedWhere<M, A, K extends Name, B> = [AnyName] extends [K]
+  ? object | B
+  : Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>;
 
 /** Lookups by their keys. */
 type Where<M, A, K extends Name> = {
@@ -115,7 +110,7 @@ type PathErrors<M, A, P extends string> = [P] extends [never]
   ? unknown
   : [P] extends [CheckedPath<FieldsOf<M>, A, P>]
     ? unknown
-    : Uses<Suggestions<FieldsOf<M>, A, P>, unknown>;
+    : Uses<Extract<CheckedPath<FieldsOf<M>, A, P>, string>, unknown>;
 
 /** Nothing to add if all lookups exist and their values fit; otherwise the lookups with the types that they must have. */
 type LookupErrors<M, A, X> = [X] extends [never] ? unknown : ErrorsIn<WrongLookups<M, A, X>>;
@@ -169,10 +164,10 @@ export type CheckedExpression<M, A, E> = [PathsOf<E>] extends [CheckedPath<Field
     : unknown extends LookupErrors<M, A, ConditionsOf<E>>
       ? E
       : NoInfer<LookupErrors<M, A, ConditionsOf<E>>>
-  : NoInfer<Uses<Suggestions<FieldsOf<M>, A, PathsOf<E>>, unknown>>;
+  : NoInfer<Uses<Extract<CheckedPath<FieldsOf<M>, A, PathsOf<E>>, string>, unknown>>;
 
 /** A key of `orderBy`: a path, or an expression whose names exist. */
-export type CheckedOrder<M, A, Key> = Unless<Key, unknown, KnownOrder<M, A, Key>>;
+export type CheckedOrder<M, A, Key> = [AnyName] extends [Key] ? unknown : KnownOrder<M, A, Key>;
 type KnownOrder<M, A, Key> = Key extends string ? CheckedOrderPath<FieldsOf<M>, A, Key> : CheckedExpression<M, A, Key>;
 
 /** A key of a filter if it exists; otherwise the keys that exist, which editors suggest. */
@@ -196,17 +191,15 @@ export interface NameOfField<Name> {
 }
 
 /** The annotations of `annotate`, if the names in them exist. */
-export type CheckedAnnotation<M, A, E, K = never> = Unless<
-  E,
-  unknown,
-  [E] extends [never]
+export type CheckedAnnotation<M, A, E, K = never> = [AnyName] extends [E]
+  ? unknown
+  : [E] extends [never]
     ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
     : [K] extends [never]
       ? CheckedExpression<M, A, E>
       : K extends keyof FieldsOf<M>
         ? NameOfField<K>
-        : CheckedExpression<M, A, E>
->;
+        : CheckedExpression<M, A, E>;
 
 /** The annotations of a queryset, with the fields of the query around it that it reads. */
 export type WithOuter<A, B> = [OuterIn<B>] extends [never] ? A : A & { readonly [outerPaths]: OuterIn<B> };

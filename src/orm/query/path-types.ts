@@ -27,13 +27,13 @@ declare const anyName: unique symbol;
 
 /**
  * A name that nothing has. It is part of the constraint `Name`, and so of the type that the compiler takes for a type
- * parameter when it compares two querysets. There the methods do not depend on the model (`Unless`), so that a
- * queryset is compared by its model, its rows and its annotations alone. That takes nine tenths of the compiler's work
- * from the declaration of a model.
+ * parameter when it compares two querysets. There the methods do not depend on the model, by the condition
+ * `[AnyName] extends [K]`, so that a queryset is compared by its model, its rows and its annotations alone. That takes
+ * nine tenths of the compiler's work from the declaration of a model. The condition is written out at each place: the
+ * arguments of a type with a name are computed even where they are not used.
  */
 export type AnyName = typeof anyName;
 export type Name = PropertyKey;
-export type Unless<K, Otherwise, Type> = [AnyName] extends [K] ? Otherwise : Type;
 
 /** A name that does not exist; the compiler shows this in its message. */
 export interface NoSuchField<Name extends string> {
@@ -43,6 +43,11 @@ export interface NoSuchField<Name extends string> {
 /** A name that stands for several fields and has no value of its own; the compiler shows this in its message. */
 export interface SeveralFields {
   readonly "stands for several fields": never;
+}
+
+/** Related rows with a composite key: they can be counted, but have no value of their own. */
+interface RowsWithSeveralKeys {
+  readonly "rows with a composite key": never;
 }
 
 /** The value at the end of a path. `F` are the fields of the model, `A` its annotations. */
@@ -65,11 +70,15 @@ export type PathValue<F, A, Path extends string> = Path extends keyof A
 type FieldValue<Field> =
   KindOf<Field> extends "toOne"
     ? ForeignKeyValue<Field>
-    : KindOf<Field> extends "toMany" | "reverseOne"
-      ? PrimaryKey<TargetFields<Field>> | null
-      : KindOf<Field> extends "composite"
-        ? SeveralFields
-        : OutOf<Field>;
+    : KindOf<Field> extends "toMany"
+      ? KeyOfMany<TargetFields<Field>>
+      : KindOf<Field> extends "reverseOne"
+        ? PathValue<TargetFields<Field>, unknown, "pk"> | null
+        : KindOf<Field> extends "composite"
+          ? SeveralFields
+          : OutOf<Field>;
+
+type KeyOfMany<F> = HasCompositeKey<F> extends true ? RowsWithSeveralKeys : PrimaryKey<F> | null;
 
 type ThroughField<F, Path extends string, Head extends string, Rest extends string> = Head extends keyof F
   ? KindOf<F[Head]> extends "toOne" | "composite"
@@ -139,11 +148,16 @@ type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
     : never;
 
 /** The path if it exists; otherwise the names that exist, which the compiler and editors show. */
-export type CheckedPath<F, A, Path> = Path extends string
-  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | SeveralFields | null]
-    ? NoInfer<Suggestions<F, A, Path>>
+export type CheckedPath<F, A, Path, Several = SeveralFields> = Path extends string
+  ? [PathValue<F, A, Path>] extends [NoSuchField<string> | Several | null]
+    ? [PathValue<F, A, Path>] extends [NoSuchField<string> | null]
+      ? NoInfer<Suggestions<F, A, Path>>
+      : SeveralFields
     : Path
   : never;
+
+/** A path that has a value in each row: related rows with a composite key have none. */
+export type CheckedValue<F, A, Path> = CheckedPath<F, A, Path, SeveralFields | RowsWithSeveralKeys>;
 
 /**
  * A path on which there is at most one row: `author__country__name`, not `tags__name`. A composite key stands for its
@@ -174,13 +188,11 @@ type LeadsToMany<F, A, Path extends string> = Path extends keyof A
       : false;
 
 /** The annotations of a queryset after `values`: selected fields of to-many relations have one value in each row. */
-export type WithJoined<M, A, K> = Unless<
-  K,
-  A,
-  [ManyPaths<FieldsOf<M>, A, K>] extends [never]
+export type WithJoined<M, A, K> = [AnyName] extends [K]
+  ? A
+  : [ManyPaths<FieldsOf<M>, A, K>] extends [never]
     ? A
-    : A & { readonly [P in ManyPaths<FieldsOf<M>, A, K>]: PathValue<FieldsOf<M>, A, P> }
->;
+    : A & { readonly [P in ManyPaths<FieldsOf<M>, A, K>]: PathValue<FieldsOf<M>, A, P> };
 type ManyPaths<F, A, K> = K extends string ? (LeadsToMany<F, A, K> extends true ? K : never) : never;
 
 /** Paths for `orderBy`: with `-` in front for descending; `?` is random. */

@@ -1,17 +1,17 @@
 import { ValueError } from "../../internal/value-error.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { WriteForms } from "../run/write.js";
-import type { ColumnName, Name, PathValue, Unless } from "./path-types.js";
+import type { AnyName, ColumnName, Name, PathValue } from "./path-types.js";
 
 /** A field of the rows; otherwise the fields that exist, which editors suggest. */
 type ReturnedName<M, K> = K extends ColumnName<M> ? K : NoInfer<ColumnName<M>>;
 
 /** An instance, or the fields that were named. */
-type Returned<M, K> = Unless<
-  K,
-  unknown,
-  [K] extends [never] ? M : { [P in K & string]: PathValue<FieldsOf<M>, unknown, P> }
->;
+type Returned<M, K> = [AnyName] extends [K]
+  ? unknown
+  : [K] extends [never]
+    ? M
+    : { [P in K & string]: PathValue<FieldsOf<M>, unknown, P> };
 
 /**
  * A write of rows. Awaited, it returns their number; with `returning()`, the rows. It is sent in any case, also if it is
@@ -35,7 +35,7 @@ export class PendingWrite<out M> implements Promise<number> {
 
   /** Returns the written rows in place of their number: all of their columns as instances, or only these fields as plain objects. */
   async returning<const K extends Name = never>(
-    ...fields: readonly Unless<K, string, ReturnedName<M, K>>[]
+    ...fields: readonly ([AnyName] extends [K] ? string : ReturnedName<M, K>)[]
   ): Promise<Returned<M, K>[]> {
     if (this.#sent !== null || this.#returns) throw tooLate();
     this.#returns = true;

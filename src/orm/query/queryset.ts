@@ -1,12 +1,11 @@
 import type { DatabasePlace, Queries } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
 import type { AnyExpression, Ordering, Subquery } from "../expressions/expression.js";
 import { orderNode } from "../expressions/expression.js";
 import { conditionOf } from "../expressions/q.js";
 import { checkTimeZone } from "../expressions/time-zone.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { ModelMeta } from "../meta.js";
-import { type LockNode, type Query, rootQuery } from "../nodes.js";
+import { type Query, rootQuery } from "../nodes.js";
 import { checkCount } from "../run/paginate.js";
 import * as build from "./builders.js";
 import type { CheckedField, Defer, Only } from "./choice-types.js";
@@ -16,25 +15,26 @@ import type {
   CheckedCondition,
   CheckedKey,
   CheckedOrder,
+  OuterIn,
   Unused,
   WithOuter,
 } from "./condition-types.js";
 import * as choice from "./field-choice.js";
 import type { ClientParameters } from "./page-input.js";
 import type {
-  CheckedPath,
+  AnyName,
   CheckedSinglePath,
+  CheckedValue,
   ExpressionValue,
   Name,
   PathValue,
-  Unless,
   WithJoined,
 } from "./path-types.js";
 import type { CheckedPrefetch, Prefetch, PrefetchPath } from "./prefetches.js";
 import { prefetchRelated } from "./prefetches.js";
 import type { Annotations } from "./readable-rows.js";
 import type { CheckedToOne, Merged, WithRelated } from "./row-types.js";
-import type { Filtered, Scoped } from "./scope-types.js";
+import type { Scoped } from "./scope-types.js";
 import type { CheckedSelf, DepthIn, Empty, JoinedIn, JoinedRow, Joining, Pairs, WithDepth } from "./source-types.js";
 import type { RecursiveOptions } from "./sources.js";
 import * as sources from "./sources.js";
@@ -53,17 +53,17 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return new this(rootQuery(model.meta));
   }
 
-  /** Keeps rows for which the condition holds. */
+  /** Keeps rows for which the condition holds. The type changes only if the condition reads fields of the query around it. */
   filter<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
     condition: CheckedCondition<M, A, K, P, X, B>,
-  ): Filtered<this, QuerySet<M, Row, A>, B, QuerySet<M, Row, WithOuter<A, B>>> {
+  ): [OuterIn<B>] extends [never] ? this : Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Row, WithOuter<A, B>>> {
     return this.with(build.filter(this.query, conditionOf(condition))) as never;
   }
 
   /** Removes rows for which the condition holds. Rows for which it is null stay. */
   exclude<const K extends Name = never, const P extends string = never, X = Unused, B = Unused>(
     condition: CheckedCondition<M, A, K, P, X, B>,
-  ): Filtered<this, QuerySet<M, Row, A>, B, QuerySet<M, Row, WithOuter<A, B>>> {
+  ): [OuterIn<B>] extends [never] ? this : Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Row, WithOuter<A, B>>> {
     return this.with(build.filter(this.query, { type: "not", child: conditionOf(condition) })) as never;
   }
 
@@ -73,7 +73,7 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
    */
   filterFrom<const K extends Name>(
     input: ClientParameters,
-    allowed: readonly Unless<K, string, CheckedKey<FieldsOf<M>, A, K>>[],
+    allowed: readonly ([AnyName] extends [K] ? string : CheckedKey<FieldsOf<M>, A, K>)[],
   ): this {
     return this.with(build.filterFrom(this.query, input, allowed as unknown as readonly string[]));
   }
@@ -88,7 +88,7 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   /** Sets the order that a client asked for. Fields that are not in `allowed` throw `FieldError`; `-` is accepted before each. */
   orderFrom<const K extends Name>(
     input: string | readonly string[] | null | undefined,
-    allowed: readonly Unless<K, string, CheckedClientOrder<FieldsOf<M>, A, K>>[],
+    allowed: readonly ([AnyName] extends [K] ? string : CheckedClientOrder<FieldsOf<M>, A, K>)[],
   ): this {
     return this.with(build.orderFrom(this.query, input, allowed as unknown as readonly string[]));
   }
@@ -106,7 +106,9 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   }
 
   /** Removes duplicate rows. With fields: keeps the first row of each combination of their values. */
-  distinct<const K extends Name>(...fields: readonly Unless<K, string, CheckedSinglePath<FieldsOf<M>, A, K>>[]): this {
+  distinct<const K extends Name>(
+    ...fields: readonly ([AnyName] extends [K] ? string : CheckedSinglePath<FieldsOf<M>, A, K>)[]
+  ): this {
     return this.with(build.distinct(this.query, fields as unknown as readonly string[]));
   }
 
@@ -120,7 +122,9 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     QuerySet<M, Row, A>,
     QuerySet<
       M,
-      Unless<E[keyof E], Row, Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>>,
+      [AnyName] extends [E[keyof E]]
+        ? Row
+        : Merged<Row, { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }>,
       A & { -readonly [K in keyof E]: ExpressionValue<FieldsOf<M>, A, E[K]> }
     >
   > {
@@ -132,24 +136,28 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
    * them. A field of a to-many relation gives one row for each related row: `values("title", "tags__name")`.
    */
   values<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedPath<FieldsOf<M>, A, K>>[]
+    ...fields: readonly ([AnyName] extends [K] ? string : CheckedValue<FieldsOf<M>, A, K>)[]
   ): Scoped<
     this,
     QuerySet<M, Row, A>,
-    QuerySet<M, Unless<K, unknown, { [P in K & string]: PathValue<FieldsOf<M>, A, P> }>, WithJoined<M, A, K>>
+    QuerySet<
+      M,
+      [AnyName] extends [K] ? unknown : { [P in K & string]: PathValue<FieldsOf<M>, A, P> },
+      WithJoined<M, A, K>
+    >
   > {
     return this.with(build.values(this.query, fields as unknown as readonly string[], "object")) as never;
   }
 
   /** Returns arrays with the values of these fields. */
   valuesList<const K extends readonly Name[]>(
-    ...fields: { readonly [I in keyof K]: Unless<K[I], string, CheckedPath<FieldsOf<M>, A, K[I]>> }
+    ...fields: { readonly [I in keyof K]: [AnyName] extends [K[I]] ? string : CheckedValue<FieldsOf<M>, A, K[I]> }
   ): Scoped<
     this,
     QuerySet<M, Row, A>,
     QuerySet<
       M,
-      { -readonly [I in keyof K]: Unless<K[I], unknown, PathValue<FieldsOf<M>, A, K[I] & string>> },
+      { -readonly [I in keyof K]: [AnyName] extends [K[I]] ? unknown : PathValue<FieldsOf<M>, A, K[I] & string> },
       WithJoined<M, A, K[number]>
     >
   > {
@@ -158,43 +166,47 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
 
   /** Returns the values of one field. */
   flat<const P extends Name>(
-    field: Unless<P, string, CheckedPath<FieldsOf<M>, A, P>>,
+    field: [AnyName] extends [P] ? string : CheckedValue<FieldsOf<M>, A, P>,
   ): Scoped<
     this,
     QuerySet<M, Row, A>,
-    QuerySet<M, Unless<P, unknown, PathValue<FieldsOf<M>, A, P & string>>, WithJoined<M, A, P>>
+    QuerySet<M, [AnyName] extends [P] ? unknown : PathValue<FieldsOf<M>, A, P & string>, WithJoined<M, A, P>>
   > {
     return this.with(build.values(this.query, [field] as unknown as readonly string[], "single")) as never;
   }
 
   /** Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`: `only("title", "author__name")`. */
   only<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
-  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<K, Row, Only<M, Row, K & string>>, A>> {
-    return this.with(choice.only(this.query, fields as unknown as readonly string[])) as never;
+    ...fields: readonly ([AnyName] extends [K] ? string : CheckedField<M, Row, K>)[]
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, [AnyName] extends [K] ? Row : Only<M, Row, K & string>, A>> {
+    return this.with(
+      choice.only(build.notCombined(this.query, "only()"), fields as unknown as readonly string[]),
+    ) as never;
   }
 
   /** Loads all fields except these: `defer("text", "author__biography")`. */
   defer<const K extends Name>(
-    ...fields: readonly Unless<K, string, CheckedField<M, Row, K>>[]
-  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<K, Row, Defer<M, Row, K & string>>, A>> {
-    return this.with(choice.defer(this.query, fields as unknown as readonly string[])) as never;
+    ...fields: readonly ([AnyName] extends [K] ? string : CheckedField<M, Row, K>)[]
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, [AnyName] extends [K] ? Row : Defer<M, Row, K & string>, A>> {
+    return this.with(
+      choice.defer(build.notCombined(this.query, "defer()"), fields as unknown as readonly string[]),
+    ) as never;
   }
 
   /** Loads to-one relations with a join: `selectRelated("author", "author__country")`. */
   selectRelated<const P extends Name>(
-    ...paths: readonly Unless<P, string, CheckedToOne<M, P>>[]
-  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, Unless<P, Row, WithRelated<M, Row, P & string>>, A>> {
+    ...paths: readonly ([AnyName] extends [P] ? string : CheckedToOne<M, P>)[]
+  ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, [AnyName] extends [P] ? Row : WithRelated<M, Row, P & string>, A>> {
     return this.with(build.selectRelated(this.query, paths as unknown as readonly string[])) as never;
   }
 
   /** Loads relations of any kind with one more query for each: `prefetchRelated("books", "books__tags")`. */
   prefetchRelated<const P extends readonly (Name | Prefetch<string>)[]>(
-    ...paths: { readonly [I in keyof P]: Unless<P[I], unknown, CheckedPrefetch<M, P[I]>> }
+    ...paths: { readonly [I in keyof P]: [AnyName] extends [P[I]] ? unknown : CheckedPrefetch<M, P[I]> }
   ): Scoped<
     this,
     QuerySet<M, Row, A>,
-    QuerySet<M, Unless<P[number], Row, WithRelated<M, Row, PrefetchPath<P[number]>>>, A>
+    QuerySet<M, [AnyName] extends [P[number]] ? Row : WithRelated<M, Row, PrefetchPath<P[number]>>, A>
   > {
     return this.with(prefetchRelated(this.query, paths as unknown as readonly string[])) as never;
   }
@@ -220,23 +232,15 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
    * }).recursive("children")` returns a row and everything below it. Circles are safe.
    */
   recursive<const P extends Name, const D extends string = never>(
-    relation: Unless<P, string, CheckedSelf<M, P>>,
+    relation: [AnyName] extends [P] ? string : CheckedSelf<M, P>,
     options: RecursiveOptions<D> = {},
   ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, WithDepth<Row, D>, DepthIn<A, D>>> {
     return this.with(sources.recursive(this.query, relation as unknown as string, options)) as never;
   }
 
   /** Locks the rows until the transaction ends. Throws `ProgrammingError` outside of a transaction. */
-  forUpdate(
-    options: {
-      readonly nowait?: boolean;
-      readonly skipLocked?: boolean;
-      readonly strength?: LockNode["strength"];
-    } = {},
-  ): this {
-    if (options.nowait && options.skipLocked) throw new ValueError("forUpdate takes nowait or skipLocked, not both");
-    const wait = options.nowait ? "nowait" : options.skipLocked ? "skip locked" : "wait";
-    return this.with({ ...this.query, lock: { strength: build.checkStrength(options.strength ?? "update"), wait } });
+  forUpdate(options: build.LockOptions = {}): this {
+    return this.with(build.forUpdate(this.query, options));
   }
 
   /** Combines the rows of querysets with the same columns, without duplicates. Only `orderBy`, `limit` and `offset` may follow. */
@@ -268,16 +272,16 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
 
   /** Includes softly deleted rows. */
   withDeleted(): this {
-    return this.with({ ...this.query, deleted: "shown" });
+    return this.with({ ...build.notCombined(this.query, "withDeleted()"), deleted: "shown" });
   }
 
   onlyDeleted(): this {
-    return this.with({ ...this.query, deleted: "only" });
+    return this.with({ ...build.notCombined(this.query, "onlyDeleted()"), deleted: "only" });
   }
 
   /** Dates and parts of times (`at__year`, `truncate`) are those of this time zone instead of UTC. */
   inTimeZone(timeZone: string): this {
-    return this.with({ ...this.query, timeZone: checkTimeZone(timeZone) });
+    return this.with({ ...build.notCombined(this.query, "inTimeZone()"), timeZone: checkTimeZone(timeZone) });
   }
 
   /** Reading a relation that was not loaded throws `LazyLoadError` instead of loading it. */

@@ -86,7 +86,7 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   }
 
   async last(): Promise<Row | null> {
-    return (await read.first({ ...this.query, reversed: !this.query.reversed })) as Row | null;
+    return (await read.last(this.query)) as Row | null;
   }
 
   async count(): Promise<number> {

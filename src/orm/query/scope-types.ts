@@ -1,7 +1,6 @@
 /** The types of querysets of a class of one's own, whose methods stay when the type of the rows changes. */
 
 import type { Subquery } from "../expressions/expression.js";
-import type { OuterIn } from "./condition-types.js";
 
 /** The queryset after a change of its rows. `Now` is the queryset without methods of one's own, before the change. */
 export type Scoped<This, Now, Next> = [Now] extends [This] ? Next : Next & Scopes<This, Next>;
@@ -12,6 +11,3 @@ type Scopes<This, Next> = {
     ? (...args: Args) => Next & Scopes<This, Next>
     : This[K];
 };
-
-/** The queryset after a filter. It is another type only if the filter reads fields of the query around it. */
-export type Filtered<This, Now, B, Next> = [OuterIn<B>] extends [never] ? This : Scoped<This, Now, Next>;

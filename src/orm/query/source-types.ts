@@ -2,7 +2,7 @@
 
 import type { FieldsOf, RelationNames, TargetOf, tableOf } from "../fields/types.js";
 import type { NameOfField } from "./condition-types.js";
-import type { ColumnName, Name, NoSuchField, PathValue, SeveralFields, Unless } from "./path-types.js";
+import type { AnyName, ColumnName, Name, NoSuchField, PathValue, SeveralFields } from "./path-types.js";
 import type { Merged } from "./row-types.js";
 
 /** The names of a joined row: those of its values, or the columns of a model. */
@@ -29,9 +29,11 @@ type ValueIn<Row, K> = [Extract<typeof tableOf, keyof Row>] extends [never]
 /** The argument of a join, if its fields exist and have types that can be compared. */
 export interface Joining<M, A, Other, On, Select> {
   /** Fields of the model, with the fields of the other rows that they are equal to. */
-  readonly on: { readonly [K in keyof On]: Unless<On[K], unknown, Compared<M, A, Other, K, On[K]>> };
+  readonly on: { readonly [K in keyof On]: [AnyName] extends [On[K]] ? unknown : Compared<M, A, Other, K, On[K]> };
   /** New names, with the fields of the other rows whose values they hold. */
-  readonly select?: { readonly [K in keyof Select]: Unless<Select[K], unknown, Selected<M, Other, K, Select[K]>> };
+  readonly select?: {
+    readonly [K in keyof Select]: [AnyName] extends [Select[K]] ? unknown : Selected<M, Other, K, Select[K]>;
+  };
 }
 
 /** No pairs of names. */
@@ -60,16 +62,16 @@ type Joined<Other, Select, Otherwise> = {
 };
 
 /** A row with the values that a join adds. */
-export type JoinedRow<Row, Other, Select extends Pairs, Otherwise> = Unless<
-  Select[keyof Select],
-  Row,
-  [keyof Select] extends [never] ? Row : Merged<Row, Joined<Other, Select, Otherwise>>
->;
-export type JoinedIn<A, Other, Select extends Pairs, Otherwise> = Unless<
-  Select[keyof Select],
-  A,
-  [keyof Select] extends [never] ? A : A & Joined<Other, Select, Otherwise>
->;
+export type JoinedRow<Row, Other, Select extends Pairs, Otherwise> = [AnyName] extends [Select[keyof Select]]
+  ? Row
+  : [keyof Select] extends [never]
+    ? Row
+    : Merged<Row, Joined<Other, Select, Otherwise>>;
+export type JoinedIn<A, Other, Select extends Pairs, Otherwise> = [AnyName] extends [Select[keyof Select]]
+  ? A
+  : [keyof Select] extends [never]
+    ? A
+    : A & Joined<Other, Select, Otherwise>;
 
 /** A relation of a model to itself. Otherwise the names of those, which editors suggest. */
 export type CheckedSelf<M, Name> = Name extends SelfNames<M> ? Name : NoInfer<SelfNames<M>>;

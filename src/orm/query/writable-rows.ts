@@ -9,7 +9,7 @@ import type { CheckedWhere, Unused } from "./condition-types.js";
 import type { ConflictWhere } from "./conflict-types.js";
 import type { JsonKeysInput } from "./json-key-types.js";
 import type { NestedInput } from "./nested-types.js";
-import type { AnyName, ColumnName, Name, Unless } from "./path-types.js";
+import type { AnyName, ColumnName, Name } from "./path-types.js";
 import { PendingWrite } from "./pending-write.js";
 import { ReadableRows } from "./readable-rows.js";
 import type { UpdateInput } from "./row-types.js";
@@ -17,7 +17,7 @@ import type { UpdateInput } from "./row-types.js";
 /** The methods of a queryset that write rows. */
 export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableRows<M, Row, A> {
   /** Inserts a row. Related rows among the values are inserted with it, in one transaction. */
-  async create<Any extends AnyName = never>(values: Unless<Any, object, NestedInput<M>>): Promise<M> {
+  async create<Any extends AnyName = never>(values: [AnyName] extends [Any] ? object : NestedInput<M>): Promise<M> {
     const { meta, db } = this.query;
     const given = values as unknown as object;
     if (!hasRelated(meta, given)) return (await createInstance(meta, given, db)) as M;
@@ -26,12 +26,10 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
   async bulkCreate<Any extends AnyName = never>(
-    items: readonly Unless<Any, object, NestedInput<M> | M>[],
-    options: Unless<
-      Any,
-      BulkCreateOptions,
-      BulkCreateOptions<ColumnName<M>, UpdateInput<M> & JsonKeysInput<M>, ConflictWhere<M>>
-    > = {},
+    items: readonly ([AnyName] extends [Any] ? object : NestedInput<M> | M)[],
+    options: [AnyName] extends [Any]
+      ? BulkCreateOptions
+      : BulkCreateOptions<ColumnName<M>, UpdateInput<M> & JsonKeysInput<M>, ConflictWhere<M>> = {},
   ): Promise<M[]> {
     const { meta, db } = this.query;
     const rows = items as unknown as readonly object[];
@@ -53,7 +51,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
   /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
   async getOrCreate<const K extends Name = never, B = Unused>(
     where: CheckedWhere<M, A, K, B>,
-    defaults: Unless<K, object, UpdateInput<M>> = {} as never,
+    defaults: [AnyName] extends [K] ? object : UpdateInput<M> = {} as never,
   ): Promise<[row: M, created: boolean]> {
     return (await races.getOrCreate(
       this.narrowed(where),
@@ -65,8 +63,8 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
   /** Updates the row that matches with `defaults`, or creates one from the lookups, `defaults` and `create`. */
   async updateOrCreate<const K extends Name = never, B = Unused>(
     where: CheckedWhere<M, A, K, B>,
-    defaults: Unless<K, object, UpdateInput<M>>,
-    create: Unless<K, object, UpdateInput<M>> = {} as never,
+    defaults: [AnyName] extends [K] ? object : UpdateInput<M>,
+    create: [AnyName] extends [K] ? object : UpdateInput<M> = {} as never,
   ): Promise<[row: M, created: boolean]> {
     return (await races.updateOrCreate(
       this.narrowed(where),
@@ -80,13 +78,15 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
    * Updates all rows with one statement and returns their number, or with `.returning()` the rows. Hooks are not called.
    * Without values, nothing is written. A key inside of JSON is written `settings__theme`; `unset` removes it.
    */
-  update<Any extends AnyName = never>(values: Unless<Any, object, UpdateInput<M> & JsonKeysInput<M>>): PendingWrite<M> {
+  update<Any extends AnyName = never>(
+    values: [AnyName] extends [Any] ? object : UpdateInput<M> & JsonKeysInput<M>,
+  ): PendingWrite<M> {
     return new PendingWrite(write.update(this.query, values as unknown as object));
   }
 
   /** Updates all rows with one statement and returns them: short for `update(values).returning()`. */
   async updateReturning<Any extends AnyName = never>(
-    values: Unless<Any, object, UpdateInput<M> & JsonKeysInput<M>>,
+    values: [AnyName] extends [Any] ? object : UpdateInput<M> & JsonKeysInput<M>,
   ): Promise<M[]> {
     return (await write.update(this.query, values as unknown as object).rows(null)) as M[];
   }

@@ -1,7 +1,9 @@
 import { isAggregate } from "../compile/aggregation.js";
+import type { CombinedPart } from "../compile/combined.js";
 import { Compiler } from "../compile/compiler.js";
 import type { Scope } from "../compile/scope.js";
 import { conditionUsesWindow, usesWindow } from "../compile/windows.js";
+import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { ExpressionNode, Query } from "../nodes.js";
 import { decodeExtra } from "./hydrate.js";
@@ -28,10 +30,12 @@ interface Statement {
   readonly types: readonly (ColumnType | undefined)[];
 }
 
-/** True if the rows must be computed before they are aggregated: for groups, and for aggregates and windows of each row. */
+/**
+ * True if the rows must be computed before they are aggregated: for unions, for groups, and for aggregates and windows of
+ * each row.
+ */
 function needsRows({ selection, annotations, where, combined, sources }: Query): boolean {
-  if (combined) return false;
-  if (sources.length > 0) return true;
+  if (combined || sources.length > 0) return true;
   if (
     selection?.grouped ||
     selection?.many.length ||
@@ -41,37 +45,61 @@ function needsRows({ selection, annotations, where, combined, sources }: Query):
   return Object.values(annotations).some((node) => isAggregate(node, annotations) || usesWindow(node, annotations));
 }
 
-/** The aggregates over a subquery. Its columns are those of the table and the annotations; for groups, only the values. */
+/** The aggregates over a subquery. */
 function overRows(compiler: Compiler, query: Query, entries: Entries): Statement {
-  const inner = compiler.scope(query);
-  const { selection } = query;
-  const grouped = selection !== null && (selection.grouped || selection.many.length > 0);
-  const computed = grouped
-    ? selection.fields.map(({ name, expression }) => [name, expression] as const)
+  const { text, derived, onlyValues } = query.combined ? combinedRows(compiler, query) : plainRows(compiler, query);
+  const scope = compiler.scope({ ...query, annotations: derived, selection: null, sources: [], combined: null });
+  scope.grouped = true;
+  scope.derivedOnly = onlyValues;
+  const { list, types } = compiledEntries(compiler, entries, scope);
+  return { text: `SELECT ${list.join(", ")} FROM (${text}) ${scope.alias}${scope.joins}`, types };
+}
+
+/** A subquery whose rows are aggregated. Its columns are those of the table and the annotations; or only values. */
+interface InnerRows extends CombinedPart {
+  readonly derived: Readonly<Record<string, ExpressionNode>>;
+  readonly onlyValues: boolean;
+}
+
+function combinedRows(compiler: Compiler, query: Query): InnerRows {
+  let first: InnerRows | undefined;
+  const { text } = compiler.combined(query, (part) => {
+    const rows = plainRows(compiler, part, part.selection !== null);
+    first ??= rows;
+    return rows;
+  });
+  return { ...first!, text };
+}
+
+function plainRows(
+  compiler: Compiler,
+  query: Query,
+  onlyValues: boolean = query.selection?.grouped === true || (query.selection?.many ?? []).length > 0,
+): InnerRows {
+  const scope = compiler.scope(query);
+  const computed = onlyValues
+    ? query.selection!.fields.map(({ name, expression }) => [name, expression] as const)
     : Object.entries(query.annotations);
-  const columns = grouped ? [] : query.meta.columns;
+  const columns = onlyValues ? [] : query.meta.columns;
   const list = [
-    ...columns.map((column) => inner.column(column)),
-    ...computed.map(([, node]) => compiler.expression(node, inner)),
+    ...columns.map((column) => scope.column(column)),
+    ...computed.map(([, node]) => compiler.expression(node, scope)),
   ];
+  const names = [...columns.map((column) => quote(column.column)), ...computed.map((_, index) => `stoa_${index}`)];
+  const positions = new Map([
+    ...columns.flatMap(({ name, attribute }, at) => [[name, at] as const, [attribute, at] as const]),
+    ...computed.map(([name], index) => [name, columns.length + index] as const),
+  ]);
   const derived = Object.fromEntries(
     computed.map(([name, node], index): [string, ExpressionNode] => [
       name,
-      { type: "derived", column: `stoa_${index}`, of: compiler.typeOf(node, inner) },
+      { type: "derived", column: `stoa_${index}`, of: compiler.typeOf(node, scope) },
     ]),
   );
-  const names = [
-    ...columns.map((column) => inner.column(column).slice(inner.alias.length + 1)),
-    ...computed.map((_, index) => `stoa_${index}`),
-  ];
-  const rows = compiler.assemble(query, inner, list.length === 0 ? ["1"] : list, {
+  const text = compiler.assemble(query, scope, list.length === 0 ? ["1"] : list, {
     names: list.length === 0 ? ["one"] : names,
   });
-  const scope = compiler.scope({ ...query, annotations: derived, selection: null, sources: [] });
-  scope.grouped = true;
-  scope.derivedOnly = grouped;
-  const { list: outer, types } = compiledEntries(compiler, entries, scope);
-  return { text: `SELECT ${outer.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`, types };
+  return { text, positions, derived, onlyValues };
 }
 
 function overTable(compiler: Compiler, given: Query, entries: Entries): Statement {
@@ -82,7 +110,7 @@ function overTable(compiler: Compiler, given: Query, entries: Entries): Statemen
   if (isSimple(query)) return { text: compiler.assemble(query, scope, list), types };
   // The rows come from a subquery with the alias of the table, so that aggregates can name the table's columns.
   const inner = compiler.scope(query);
-  const rows = query.combined ? combinedRows(compiler, query) : compiler.assemble(query, inner, [`${inner.alias}.*`]);
+  const rows = compiler.assemble(query, inner, [`${inner.alias}.*`]);
   return { text: `SELECT ${list.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`, types };
 }
 
@@ -97,14 +125,4 @@ function compiledEntries(
     return types[index]?.selectSql ? types[index].selectSql(sql) : sql;
   });
   return { list, types };
-}
-
-function combinedRows(compiler: Compiler, query: Query): string {
-  const { operator, queries } = query.combined!;
-  return queries
-    .map((each) => {
-      const scope = compiler.scope(each);
-      return `(${compiler.assemble(each, scope, [`${scope.alias}.*`])})`;
-    })
-    .join(` ${operator} `);
 }

@@ -39,6 +39,7 @@ export async function keysetEdges(query: Query, options: KeysetOptions): Promise
   const before = options.before ?? undefined;
   if (after !== undefined && before !== undefined)
     throw new FieldError("a page is after a cursor or before one, not both");
+  if (query.limit !== null || query.offset !== null) throw new FieldError("a limited queryset has no pages");
   const backward = before !== undefined;
   const parts = keyParts(query);
   // One extra row shows if there is another page.

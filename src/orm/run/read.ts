@@ -54,6 +54,13 @@ export async function first(query: Query): Promise<unknown> {
   return row ?? null;
 }
 
+export async function last(query: Query): Promise<unknown> {
+  // In the inverted order, a limit would choose other rows.
+  if (query.limit !== null || query.offset !== null)
+    throw new FieldError("a limited queryset has no last(): invert its order and use first()");
+  return first({ ...query, reversed: !query.reversed });
+}
+
 export async function count(query: Query): Promise<number> {
   if (query.empty) return 0;
   const compiler = new Compiler();
@@ -81,7 +88,7 @@ function simpleCount(compiler: Compiler, query: Query): string {
 
 function inner(compiler: Compiler, query: Query): string {
   if (query.combined || query.selection || query.distinct !== false)
-    return compiler.select(query, { named: !query.combined }).text;
+    return compiler.select(query, { named: true }).text;
   return compiler.assemble(query, compiler.scope(query), ["1"]);
 }
 
@@ -105,6 +112,8 @@ export async function inBulk(
   keys: readonly unknown[],
   field: string | undefined,
 ): Promise<Map<unknown, unknown>> {
+  if (query.combined || query.limit !== null || query.offset !== null)
+    throw new FieldError("inBulk() cannot follow a union, a limit or an offset");
   const column = field === undefined ? singleKey(query.meta) : query.meta.column(field);
   if (column === undefined) throw noField(query.meta, String(field));
   if (!column.unique && !(column.primaryKey && query.meta.primaryKey.length === 1))
@@ -131,7 +140,7 @@ export async function* iterate(query: Query, batch: number = defaultBatch): Asyn
     yield* await load(query);
     return;
   }
-  const { text, params, plan } = new Compiler().select(query, { named: !query.combined });
+  const { text, params, plan } = new Compiler().select(query, { named: true });
   const cursor = connection.cursor<Values>(text, params, { batch: size });
   try {
     for (;;) {

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Database, Transaction } from "../../../src/engines/db/database.js";
 import {
   CheckViolation,
@@ -302,6 +302,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       ["select $1::text", ["a\0b"], ParameterValueError, "parameter $1 contains U+0000"],
       ["select $1::text", ["a\ud800"], ParameterValueError, "half of a surrogate pair"],
       ["select $1::jsonb", [{ a: "\0" }], ParameterValueError, "parameter $1 contains U+0000"],
+      ["select $1::jsonb", [{ "\ud800": 1 }], ParameterValueError, "parameter $1 contains half of a surrogate pair"],
       ["select $1::jsonb", [{ a: 1n }], ParameterTypeError, "parameter $1 cannot be written as JSON"],
       ["select $2::int, $1::int[]", [[1, "x", 2 ** 40], 1], ParameterRangeError, "parameter $1 is out of range"],
       ["select $1::int[]", [5], ParameterTypeError, "parameter $1 must be a list (int4[])"],
@@ -778,6 +779,17 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       await db.execute("select pg_notify($1, 'late')", ['odd "channel"']);
       await db.ping();
       expect(seen).toEqual(['odd "channel": hello']);
+    });
+
+    it("Closing one of two subscriptions to a channel leaves the other one, also if it is closed twice", async () => {
+      const seen: string[] = [];
+      const first = await db.listen("shared", () => {});
+      const second = await db.listen("shared", (payload) => seen.push(payload));
+      await first.close();
+      await first.close();
+      await db.execute("select pg_notify('shared', 'still here')");
+      await vi.waitFor(() => expect(seen).toEqual(["still here"]));
+      await second.close();
     });
 
     it("A channel name that PostgreSQL would shorten is refused", async () => {

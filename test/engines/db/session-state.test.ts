@@ -27,6 +27,12 @@ describe("the session state that the text of a statement shows", () => {
     "create or replace temporary view v as select 1",
     "select 1 as a into temp t",
     "create table pg_temp.t (a int)",
+    "create /* a /* comment */ */ temp table t (a int)",
+    "create -- a comment\n temp table t (a int)",
+    "create temp table t (a int) -- on commit drop",
+    "create temp table t as select 'on commit drop' as a",
+    "select set_config('a', 'b', false /* , true */)",
+    "select set_config('a', E'\\', true) ', false)",
   ])("The statement %s leaves state in the session", (text) => {
     expect(stateOf(text)).toBe("certain");
   });
@@ -46,6 +52,9 @@ describe("the session state that the text of a statement shows", () => {
     "select set_config('app.user', (select coalesce('a)', \"b\")), true), set_config('b', $2, is_local => TRUE )",
     "select pg_advisory_xact_lock(1)",
     "create temp table t on commit drop as select 1",
+    "create temp table t on /* no trace */ commit drop as select 1",
+    "select set_config('app.user', $1, true /* local */)",
+    "select 'create temp table t' as example, \"it's -- \" from templates /* into temp t */ where title <> '--' -- into temp t",
     "declare c cursor for select 1",
     "update settings set config = 'x'",
     "insert into t values ($1)",
@@ -54,7 +63,16 @@ describe("the session state that the text of a statement shows", () => {
   });
 
   it("A statement of any length is examined in one pass", () => {
-    for (const part of ["create ", "temp ", "set_config(", "set_config('", "into temp\n", "pg_advisory_ "]) {
+    for (const part of [
+      "create ",
+      "temp ",
+      "set_config(",
+      "set_config('",
+      "into temp\n",
+      "pg_advisory_ ",
+      "temp /* ",
+      "temp E'\\' ",
+    ]) {
       stateOf(`select ${part.repeat(200_000)}`);
     }
   });

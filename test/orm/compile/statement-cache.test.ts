@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compileJson, compileSelect } from "../../../src/orm/compile/statement-cache.js";
-import { F, FieldError, field, Model } from "../../../src/orm/index.js";
+import { F, FieldError, field, Model, prefetch } from "../../../src/orm/index.js";
 
 const makeModel = () =>
   class Thing extends Model("things", { id: field.auto(), size: field.int(), name: field.text() }) {};
@@ -68,5 +68,19 @@ describe("statements of the same shape", () => {
     const one = compileSelect(objects.filter({ size: F("id") }).query);
     const other = compileSelect(objects.filter({ size: F("size") }).query);
     expect(other.text).not.toBe(one.text);
+  });
+
+  it("Statements for JSON with different expressions in prefetched rows are not shared", () => {
+    class Owner extends Model("owners", { id: field.auto() }) {}
+    class Pet extends Model("pets", {
+      id: field.auto(),
+      age: field.int(),
+      owner: field.foreignKey(() => Owner, { relatedName: "pets" }),
+    }) {}
+    const compiled = (name: "id" | "age") => {
+      const pets = prefetch("pets", Pet.objects.filter({ age: F(name) }));
+      return compileJson(Owner.objects.prefetchRelated(pets as never).query).text;
+    };
+    expect(compiled("age")).not.toBe(compiled("id"));
   });
 });

@@ -1,5 +1,5 @@
 import { isSecretName } from "../../../logging/secrets.js";
-import { commentEnd } from "../statements.js";
+import { commentEnd } from "../sql-text.js";
 
 /** The columns that the parameters of a statement belong to, as far as its text tells. */
 export interface ParameterColumns {

@@ -4,7 +4,7 @@ import type { PgConnectionHandle, PgModule, PgQuery } from "./pg-module.js";
 
 /** The part of a connection that its queries use. */
 export interface JobCarrier {
-  write(handle: PgConnectionHandle, job: Job): void;
+  write(job: Job): void;
   described(job: Job, fields: readonly Field[] | null): void;
   answered(job: Job): void;
   failed(job: Job, error: ServerError | Error): void;
@@ -35,8 +35,8 @@ class JobQuery implements PgQuery {
     this.#carrier = carrier;
   }
 
-  submit(handle: PgConnectionHandle): null {
-    this.#carrier.write(handle, this.#job);
+  submit(): null {
+    this.#carrier.write(this.#job);
     return null;
   }
 

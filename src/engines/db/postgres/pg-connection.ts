@@ -1,26 +1,19 @@
 import { type Connection, type ConnectionOwner, nobody } from "../connection.js";
-import { OperationalError } from "../errors.js";
-import { type Columns, columnsOf, type Field, Job, noColumns } from "../job.js";
-import { internalStatement, type StatementInfo } from "../statements.js";
+import { columnsOf, type Field, Job, noColumns } from "../job.js";
+import { internalStatement } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
 import { wireRow } from "../wire-row.js";
 import { sendCancel } from "./cancel.js";
 import type { Connected } from "./connect.js";
 import type { JobCarrier, JobQueryClass } from "./job-query.js";
 import { messageType } from "./message-reader.js";
-import type { PgClient, PgConnectionHandle } from "./pg-module.js";
-import { StatementBuffer } from "./statement-buffer.js";
+import type { PgClient } from "./pg-module.js";
+import { PreparedStatements } from "./prepared-statements.js";
+import { endsSession, isAboutName, isFromServer, sharedSessionError } from "./response-errors.js";
 import type { StatementNaming } from "./statement-naming.js";
+import { StatementWriter } from "./statement-writer.js";
 import type { Attempt } from "./tls.js";
 
-/** A statement that this session has prepared. */
-interface Prepared {
-  /** The columns of its rows; null until the server has described them. */
-  columns: Columns | null;
-}
-
-/** The most statements that a session keeps prepared: each takes memory on the server. */
-const mostPrepared = 250;
 /** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
 /** Milliseconds after which a cancel request without effect is sent again. */
@@ -29,7 +22,6 @@ const repeatedCancelDelay = 1000;
 const slowAfter = 50;
 /** Milliseconds that a cancelled statement counts for at least: twice cancelled in a row, it is known to be slow. */
 const costOfCancelled = 80;
-const wholeResult = {};
 /** SQLSTATE of a change in a transaction that is read only. */
 const readOnlyServer = "25006";
 
@@ -50,10 +42,8 @@ export class PgConnection implements Connection, JobCarrier {
   readonly #attempt: Attempt;
   readonly #host: string;
   readonly #JobQuery: JobQueryClass;
-  /** By name: a text that was forgotten and learned again is another `StatementInfo` with the same name. */
-  readonly #prepared = new Map<string, Prepared>();
-  /** Names of statements to close on the server, sent with the next one that is prepared. */
-  readonly #stale: string[] = [];
+  readonly #prepared = new PreparedStatements();
+  readonly #writer: StatementWriter;
   readonly #sent: Job[] = [];
   /** Jobs that wait until the types of the parameters of the first of them are known. */
   #held: Job[] | null = null;
@@ -63,16 +53,6 @@ export class PgConnection implements Connection, JobCarrier {
   #heavy = 0;
   /** Milliseconds of the quickest response so far: mostly the round trip. */
   #quickest = 100;
-  /** Statements that the session has prepared, until the end of the turn. */
-  readonly #statements = new StatementBuffer();
-  #scheduled = false;
-  #corked = false;
-  readonly #sendOff = (): void => {
-    this.#scheduled = false;
-    this.#writeStatements();
-    if (this.#corked) this.client.connection.stream.uncork();
-    this.#corked = false;
-  };
   #failure: Error | null = null;
   #cancelling: Promise<void> | null = null;
   /** A cancel request may have come too late for its statement, and hit a later one. */
@@ -85,6 +65,7 @@ export class PgConnection implements Connection, JobCarrier {
     this.#attempt = attempt;
     this.#host = host;
     this.#JobQuery = JobQuery;
+    this.#writer = new StatementWriter(client.connection, this.#prepared);
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
     client.on("error", (error) => this.#lose(error));
     client.on("end", () => this.#lose(new Error("the server closed the connection")));
@@ -146,7 +127,6 @@ export class PgConnection implements Connection, JobCarrier {
       await job.promise;
     }
     this.#prepared.clear();
-    this.#stale.length = 0;
     this.altered = false;
   }
 
@@ -160,55 +140,16 @@ export class PgConnection implements Connection, JobCarrier {
     await this.client.end();
   }
 
-  /** @internal Writes of one turn of the event loop leave together. */
-  write(handle: PgConnectionHandle, job: Job): void {
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      process.nextTick(this.#sendOff);
-    }
-    const prepared = job.prepare ? this.#prepared.get(job.info.name) : undefined;
-    if (prepared !== undefined && prepared.columns !== null && job.encoded !== null) {
-      job.columns = prepared.columns;
-      this.#statements.add(job.info.name, job.encoded);
-      return;
-    }
-    if (!this.#corked) handle.stream.cork();
-    this.#corked = true;
-    this.#writeStatements();
-    if (job.script) handle.query(job.info.text);
-    else this.#writeNew(handle, job, prepared === undefined);
-  }
-
-  /** Writes a statement that is not prepared in this session, or not described yet. */
-  #writeNew(handle: PgConnectionHandle, job: Job, parse: boolean): void {
-    const name = job.prepare ? job.info.name : "";
-    if (parse) {
-      for (const old of this.#stale.splice(0)) handle.close({ type: "S", name: old });
-      handle.parse({ text: job.info.text, name });
-      if (job.prepare) this.#remember(job.info);
-    }
-    handle.describe({ type: "S", name });
-    if (job.encoded !== null) {
-      handle.bind({ statement: name, values: job.encoded });
-      handle.execute(wholeResult);
-    }
-    handle.sync();
-  }
-
-  #writeStatements(): void {
-    const { stream } = this.client.connection;
-    if (!this.#statements.empty) {
-      const bytes = this.#statements.take();
-      if (stream.writable) stream.write(bytes);
-    }
+  /** @internal */
+  write(job: Job): void {
+    this.#writer.write(job);
   }
 
   /** @internal Takes the columns of the rows; null for a statement without rows. */
   described(job: Job, fields: readonly Field[] | null): void {
     const columns = fields === null ? noColumns : columnsOf(fields);
     job.columns = columns;
-    const prepared = job.prepare ? this.#prepared.get(job.info.name) : undefined;
-    if (prepared !== undefined) prepared.columns = columns;
+    if (job.prepare) this.#prepared.describe(job.info.name, columns);
   }
 
   /** @internal */
@@ -227,7 +168,7 @@ export class PgConnection implements Connection, JobCarrier {
       job.fail(connectionError(error));
       return;
     }
-    if (error.severity === "FATAL" || error.severity === "PANIC") this.usable = false;
+    if (endsSession(error)) this.usable = false;
     // The server refuses writes, for example because it was demoted: the next connection may reach the primary.
     // A replica always does.
     if (error.code === readOnlyServer && !job.readOnly && job.reroute === null) this.retired = true;
@@ -310,18 +251,6 @@ export class PgConnection implements Connection, JobCarrier {
     setTimeout(() => this.cancel(job), delay).unref();
   }
 
-  #remember(info: StatementInfo): void {
-    if (this.#prepared.size >= mostPrepared) {
-      const [oldest] = this.#prepared.keys();
-      this.#forget(oldest!);
-    }
-    this.#prepared.set(info.name, { columns: null });
-  }
-
-  #forget(name: string): void {
-    if (this.#prepared.delete(name)) this.#stale.push(name);
-  }
-
   /**
    * Errors after which a statement may run again, since nothing of it ran. Its prepared form is gone (26000), its tables
    * have changed (0A000), or the session has its name already (42P05), both of which a pooler causes; or a cancel request
@@ -330,9 +259,9 @@ export class PgConnection implements Connection, JobCarrier {
   #mayRunAgain(job: Job, error: ServerError, aboutName: boolean): boolean {
     const outdated = error.code === "0A000" && job.prepare && job.columns !== noColumns;
     if (aboutName) this.#surprised(job, error);
-    else if (outdated) this.#forget(job.info.name);
+    else if (outdated) this.#prepared.forget(job.info.name);
     // A statement that could not be prepared: the server has nothing under its name.
-    else if (job.prepare && this.#prepared.get(job.info.name)?.columns === null) this.#forget(job.info.name);
+    else if (job.prepare && this.#prepared.columnsOf(job.info.name) === null) this.#prepared.forget(job.info.name);
     const stray = error.code === "57014" && this.#strayCancel && job.info.repeatable;
     if (error.code === "57014") this.#strayCancel = false;
     const again = aboutName || outdated || (stray && !job.cancelled);
@@ -342,9 +271,9 @@ export class PgConnection implements Connection, JobCarrier {
   /** The session does not have the statements that this connection has prepared on it. */
   #surprised(job: Job, error: ServerError): void {
     const { name } = job.info;
-    const wasThere = this.#prepared.get(name)?.columns != null;
+    const wasThere = this.#prepared.columnsOf(name) != null;
     // Closed before it is prepared again: of several statements under way, another may have done so meanwhile.
-    this.#forget(name);
+    this.#prepared.forget(name);
     this.#naming.surprised(error.code === "42P05" ? "taken" : wasThere ? "gone" : "unknown");
     // The next session may be another one again: without a name it works on all of them.
     if (error.code === "42P05" || job.retries > 0) job.prepare = false;
@@ -359,23 +288,4 @@ export class PgConnection implements Connection, JobCarrier {
     this.client.connection.stream.destroy();
     this.owner.onGone(this);
   }
-}
-
-/** True for an error about the name of a prepared statement of ours, not about one that the statement itself names. */
-function isAboutName(job: Job, error: ServerError): boolean {
-  if (error.code !== "26000" && error.code !== "42P05") return false;
-  return job.prepare && (error.message ?? "").includes(job.info.name);
-}
-
-function sharedSessionError(error: ServerError): OperationalError {
-  return new OperationalError(
-    `${error.message}: a pooler in transaction mode shares the session with others; set preparedStatements: false, or ` +
-      "?pgbouncer=true in the URL",
-    { sqlstate: error.code, cause: error },
-  );
-}
-
-function isFromServer(error: ServerError | Error): error is ServerError {
-  const { severity, code } = error as ServerError;
-  return severity !== undefined && code !== undefined;
 }

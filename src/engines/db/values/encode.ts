@@ -116,8 +116,9 @@ class Encoding {
       throw new ParameterTypeError(`${this.name} cannot be written as JSON: ${reason}`, { cause });
     }
     if (text === undefined) throw this.typeError(value, "a value that JSON knows");
-    // PostgreSQL's jsonb cannot hold U+0000, escaped or not. An even number of backslashes before it is text.
-    if (text.includes("\\u0000") && /(?<!\\)(?:\\\\)*\\u0000/.test(text)) throw this.nullCharacter();
+    // PostgreSQL's jsonb holds neither U+0000 nor half of a surrogate pair. An even number of backslashes before is text.
+    const escaped = text.includes("\\u") ? /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f])/.exec(text) : null;
+    if (escaped !== null) throw escaped[1] === "0000" ? this.nullCharacter() : this.halfPair();
     return this.checked(text);
   }
 
@@ -126,7 +127,7 @@ class Encoding {
     if (text.length > longestValue)
       throw new ParameterRangeError(`${this.name} is longer than PostgreSQL's limit of 1 GB`);
     // Encoded as UTF-8, a lone surrogate would silently become U+FFFD.
-    if (!text.isWellFormed()) throw new ParameterValueError(`${this.name} contains half of a surrogate pair`);
+    if (!text.isWellFormed()) throw this.halfPair();
     return text;
   }
 
@@ -146,6 +147,10 @@ class Encoding {
   /** A number beyond 2^53 has most likely been rounded on its way here. */
   inexact(): ParameterValueError {
     return new ParameterValueError(`${this.name} is an integer that a number does not hold exactly; pass a bigint`);
+  }
+
+  halfPair(): ParameterValueError {
+    return new ParameterValueError(`${this.name} contains half of a surrogate pair`);
   }
 
   nullCharacter(): ParameterValueError {

@@ -73,6 +73,17 @@ describe("StatementBuffer", () => {
     ]);
   });
 
+  it("A statement buffer grows wherever in a statement its end is reached", () => {
+    const statement = { name: "stoa_statement", values: ["12345", null, Buffer.from([1, 2])] };
+    for (let filled = 1950; filled < 2100; filled++) {
+      const buffer = new StatementBuffer();
+      const first = { name: "s", values: [Buffer.alloc(filled, 1)] };
+      buffer.add(first.name, first.values);
+      buffer.add(statement.name, statement.values);
+      expect(parse(buffer.take())).toEqual([first, statement]);
+    }
+  });
+
   it("A statement buffer holds as many parameters as the protocol can count", () => {
     const buffer = new StatementBuffer();
     const values = Array.from({ length: 65_535 }, () => null);

@@ -1,0 +1,82 @@
+import type { Logger } from "../../internal/logger.js";
+import type { DatabaseConfig } from "./config.js";
+import type { Engine } from "./engine.js";
+import { OperationalError } from "./errors.js";
+import type { QueryDefaults } from "./job-queries.js";
+import { Listeners } from "./listeners.js";
+import { openPool } from "./open-pool.js";
+import type { PinnedTransaction } from "./pinned.js";
+import type { Pool } from "./pool.js";
+import type { Replicas } from "./replicas/replicas.js";
+import { Statements } from "./statements.js";
+
+/** Milliseconds between looks at the connections. */
+const watchInterval = 500;
+/** Milliseconds that work under way gets when the database is closed. */
+const closeGrace = 5000;
+
+/** The state that the views of one database share. */
+export interface DatabaseCore {
+  readonly config: DatabaseConfig;
+  readonly logger: Logger | undefined;
+  readonly defaults: QueryDefaults;
+  readonly listeners: Listeners;
+  replicas: Replicas | null;
+  running: { readonly engine: Engine; readonly pool: Pool; readonly timer: NodeJS.Timeout } | null;
+  /** Set while a test runs that is rolled back. */
+  pinned: PinnedTransaction | null;
+  /** True from the call that opens the transaction of a test to its end. */
+  pinning: boolean;
+}
+
+export function createCore(config: DatabaseConfig, logger: Logger | undefined): DatabaseCore {
+  return {
+    config,
+    logger,
+    defaults: {
+      engine: config.engine,
+      statements: new Statements(),
+      prepare: config.preparedStatements,
+      pooled: config.engine === "postgres" && !config.preparedStatements,
+      meter: null,
+      tracer: null,
+      log: null,
+      outbox: null,
+    },
+    listeners: new Listeners(logger),
+    replicas: null,
+    running: null,
+    pinned: null,
+    pinning: false,
+  };
+}
+
+/** Opens the pool, and looks after its connections from then on. */
+export async function startCore(core: DatabaseCore): Promise<void> {
+  const { config, logger, listeners } = core;
+  const { engine, pool } = await openPool(config, logger, listeners);
+  const timer = setInterval(() => {
+    if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
+    pool.retireOld(performance.now());
+    engine.watch(pool);
+    core.replicas?.tick();
+  }, watchInterval).unref();
+  listeners.attach(engine, pool);
+  core.running = { engine, pool, timer };
+}
+
+export async function stopCore({ running, defaults, listeners, replicas }: DatabaseCore): Promise<void> {
+  defaults.log?.close();
+  if (running === null) return;
+  clearInterval(running.timer);
+  listeners.clear();
+  await replicas?.close();
+  await running.pool.close(closeGrace);
+  await running.engine.close();
+}
+
+export function poolOf({ running }: DatabaseCore): Pool {
+  if (running === null)
+    throw new OperationalError("the database is not connected yet: it is there once the application has started");
+  return running.pool;
+}
