@@ -47,7 +47,7 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    maxWorkers: 3,
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
     projects: [
       { extends: true, test: { name: "alone", include: ["test/**/*.test.ts"], exclude: shared } },
