@@ -132,6 +132,10 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await names({ books: 1 })).toEqual(["Ursula K. Le Guin"]);
     expect(await names({ books__in: [4, 5] })).toEqual(["Iain Banks"]);
     expect(await names({ profile__isnull: false })).toEqual(["Ursula K. Le Guin"]);
+    // The primary key of a profile is a foreign key too.
+    expect(await names({ profile__in: Profile.objects.filter({ bio: "Earthsea" }) })).toEqual(["Ursula K. Le Guin"]);
+    expect(await names({ profile: (await Profile.objects.first())! })).toEqual(["Ursula K. Le Guin"]);
+    expect(await Profile.objects.filter({ pk__in: Profile.objects }).count()).toBe(1);
     expect(await Country.objects.filter({ authors__books__year: 1987 } as never).flat("code")).toEqual(["gb"]);
     expect(await Tag.objects.filter({ books__author__name: "Iain Banks" }).flat("name")).toEqual(["sf"]);
   });

@@ -34,6 +34,12 @@ describeDatabases("unions", service("postgres"), models, (db) => {
     expect(await items(8).union(items(9)).union(items(7)).exists()).toBe(false);
   });
 
+  it("A union made empty by none() has no rows, also inside of another one and for aggregates", async () => {
+    const none = items(1).union(items(2)).none();
+    expect(await idsOf(none.union(items(5)))).toEqual([5]);
+    expect(await none.aggregate({ n: count("id") })).toEqual({ n: 0 });
+  });
+
   it("A union inside of another one keeps its order and limit", async () => {
     const last = items(1).union(items(2), items(3)).orderBy("-id").limit(1);
     expect(await idsOf(last.union(items(5)))).toEqual([3, 5]);

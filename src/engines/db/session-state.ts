@@ -26,7 +26,7 @@ const suspicious = /set_config|advisory|temp|setseed|hold/i;
 const holdable = /\bwith\s+hold\b/i;
 const sessionLock = /\bpg_(?:try_)?advisory_lock(?:_shared)?\b/i;
 const seed = /\bsetseed\b/i;
-const temporary = /\b(?:create|replace|into)\s+(?:(?:local|global)\s+)?temp(?:orary)?\b|\bpg_temp\s*\./i;
+const temporary = /\b(?:create|replace|into)\s+(?:(?:local|global)\s+)?temp(?:orary)?\b|\bpg_temp"?\s*\./i;
 const droppedAtEnd = /\bon\s+commit\s+drop\b/i;
 
 /** Limits for the search: calls of `set_config`, and characters of each. */
@@ -49,6 +49,8 @@ function endsWithTrue(text: string): boolean {
   let lastComma = 0;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
+    // A string in `$$` can hold anything. A parameter is `$1`.
+    if (character === "$" && !/\d/.test(text[at + 1] ?? "")) return false;
     if (character === "(") {
       depth++;
     } else if (character === ",") {

@@ -3,7 +3,7 @@ import type { Attributes } from "../../internal/tracer.js";
 import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
 import { type SessionState, sessionStateOf } from "./session-state.js";
-import { commentEnd } from "./sql-text.js";
+import { commentEnd, lineEnd, withoutCommentsAndStrings } from "./sql-text.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
@@ -166,9 +166,11 @@ const readKeywords = new Set(["select", "values", "table", "with"]);
 /** Words of statements that change something or lock rows; as the name of a column they cost a read its replica, no more. */
 const writingWord = /\b(?:insert|update|delete|merge|into|share|nextval|setval|pg_notify)\b/i;
 
+const localSetting = /^[\s;]*set\s+(?:local|transaction|constraints)\b/i;
+
 function effectOf(text: string, keyword: string): StatementEffect | null {
   // These hold until the end of the transaction.
-  if (keyword === "set" && /^\s*set\s+(?:local|transaction|constraints)\b/i.test(text)) return null;
+  if (keyword === "set" && localSetting.test(withoutCommentsAndStrings(text))) return null;
   return keywordEffects.get(keyword) ?? null;
 }
 
@@ -194,8 +196,7 @@ function keywordStart(text: string): number {
     if (skipped.has(text.charCodeAt(at))) {
       at++;
     } else if (text.startsWith("--", at)) {
-      const end = text.indexOf("\n", at);
-      at = end === -1 ? text.length : end + 1;
+      at = lineEnd(text, at);
     } else if (text.startsWith("/*", at)) {
       at = commentEnd(text, at);
     } else {

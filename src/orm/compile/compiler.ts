@@ -258,7 +258,8 @@ export class Compiler implements Context {
     const parts = queries.map((part) => (part.combined ? this.combined(part, compile) : compile(part)));
     const { positions } = parts[0]!;
     const rows = parts.map(({ text }) => `(${text})`).join(` ${operator} `);
-    return { text: `${rows}${orderSql(orderByPosition(query, positions))}${this.#range(query)}`, positions };
+    const range = query.empty ? " LIMIT 0" : this.#range(query);
+    return { text: `${rows}${orderSql(orderByPosition(query, positions))}${range}`, positions };
   }
 }
 

@@ -64,7 +64,9 @@ export function keyOfInstance(left: Pick<Left, "column" | "name">, value: unknow
   if (typeof value !== "object" || value === null) return value;
   const { meta } = value.constructor as Partial<ModelConstructor>;
   if (meta === undefined) return value;
-  const reference = left.column?.reference;
+  // A primary key that is a foreign key too stands for the rows of its own model.
+  const isOwn = left.column?.primaryKey === true && meta.primaryKey[0] === left.column;
+  const reference = isOwn ? undefined : left.column?.reference;
   const key = reference?.column ?? (left.column?.primaryKey ? left.column : undefined);
   if (key === undefined || (reference && reference.target.sqlName !== meta.sqlName)) {
     throw new FieldError(`${left.name} cannot be compared with an instance of ${meta.name}`);
@@ -79,7 +81,7 @@ export function keyOfInstance(left: Pick<Left, "column" | "name">, value: unknow
 /** A subquery of models gives the keys that refer to its rows. */
 export function keysOfQuery({ column, name }: Pick<Left, "column" | "name">, query: Query): Query {
   const reference = column?.reference;
-  if (query.selection !== null || reference === undefined) return query;
+  if (query.selection !== null || reference === undefined || query.meta.primaryKey[0] === column) return query;
   if (reference.target.sqlName !== query.meta.sqlName)
     throw new FieldError(`${name} leads to ${reference.target.name}, but the query is for ${query.meta.name}`);
   const { attribute } = reference.column;

@@ -76,7 +76,7 @@ type Instance<F, Table extends string> = ModelInstance<F, Table> & ModelProperti
 /** The class that `Model` returns; models extend it. */
 export interface ModelClass<F, Table extends string = string> {
   new (values?: Partial<CreateInput<Instance<F, Table>>>): Instance<F, Table>;
-  /** @internal Known to the compiler only: relations find the instances here. */
+  /** The compiler finds the instances of a relation here. */
   readonly prototype: Instance<F, Table>;
   /** A queryset of all rows: the start of every query. */
   readonly objects: QuerySet<Instance<F, Table>>;

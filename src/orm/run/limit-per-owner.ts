@@ -14,7 +14,7 @@ export function isLimited({ limit, offset }: Query): boolean {
 
 /** A statement for the rows of each of several owners, within the limit. The columns have the keys of the owners. */
 export function limitedRows(query: Query, columns: readonly ColumnMeta[], keys: readonly unknown[]): CompiledSelect {
-  if (query.combined) throw new FieldError("a limit for each owner cannot be combined with a union");
+  refuseUnion(query);
   const ordered: Query = { ...query, orderBy: totalOrder(query), reversed: false };
   return compilePerOwner(ordered, columns, { type: "lookup", key: "", value: keys });
 }
@@ -25,6 +25,7 @@ export function limitedPairs(
   query: Query,
   keys: unknown,
 ): { readonly text: string; readonly params: readonly unknown[] } {
+  refuseUnion(query);
   if (query.distinct !== false) throw new FieldError("a limit for each owner cannot be combined with distinct()");
   const { meta, sourceColumn, targetColumn } = relation.through!;
   const [source, target] = [quote(sourceColumn.column), quote(targetColumn.column)];
@@ -62,4 +63,8 @@ function totalOrder(query: Query): OrderNode[] {
     ...query.distinct.map((path): OrderNode => ({ expression: { type: "path", path }, descending: false })),
     ...keys,
   ];
+}
+
+function refuseUnion(query: Query): void {
+  if (query.combined) throw new FieldError("a limit for each owner cannot be combined with a union");
 }

@@ -33,6 +33,13 @@ describe("the session state that the text of a statement shows", () => {
     "create temp table t as select 'on commit drop' as a",
     "select set_config('a', 'b', false /* , true */)",
     "select set_config('a', E'\\', true) ', false)",
+    "select $$it's$$, set_config('a', 'b', false)",
+    "select $tag$ -- $tag$, set_config('a', 'b', false)",
+    "select E'it''s \\'', set_config('a', 'b', false)",
+    "select case when true then 'a' else'\\' end, set_config('a', 'b', false)",
+    "select 1 -- x\r, set_config('a', 'b', false)",
+    "select set_config('a', $$x, true)$$, false)",
+    'create table "pg_temp".t (a int)',
   ])("The statement %s leaves state in the session", (text) => {
     expect(stateOf(text)).toBe("certain");
   });

@@ -217,6 +217,6 @@ describe("a number of variable length", () => {
         expect(new ByteReader(encode(value)).signed()).toBe(Number(value));
       }),
     );
-    expect(() => new ByteReader(Buffer.alloc(20, 0xff)).signed()).toThrow("nine bytes");
+    expect(() => new ByteReader(Buffer.alloc(20, 0xff)).signed()).toThrow("ten bytes");
   });
 });

@@ -168,7 +168,7 @@ export class Consumer implements Subscription {
     const { broker, settings, topic } = this.#parts;
     const { group, prefetch, from, broadcast, maxDeliveries, deadLetter: deadLetterTopic } = settings;
     // Deliveries and failures of an opening that is over do not count.
-    const opening = { over: false };
+    const opening = { begun: false, over: false };
     const sink: DeliverySink = {
       deliver: (delivery) => {
         if (!opening.over) this.#take(delivery, opening);
@@ -178,11 +178,16 @@ export class Consumer implements Subscription {
         if (opening.over) return;
         opening.over = true;
         for (const held of this.#held.values()) if (held.opening === opening) held.lose();
-        this.#failed(error);
+        if (opening.begun) this.#failed(error);
       },
     };
     const request = { topic, group, prefetch, from, broadcast, deadLetterTopic, maxDeliveries };
     const source = await broker.consume(request, sink);
+    opening.begun = true;
+    if (opening.over) {
+      source.close().catch(() => {});
+      throw new MessagingError("LOST", "the consumer failed while it was being opened");
+    }
     if (this.#paused) source.pause();
     return source;
   }

@@ -1,7 +1,7 @@
 import { describeError } from "../../../errors/describe.js";
 import type { Issue } from "../../../validation/issues.js";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
-import { headerText, isOwn, own, withoutOwn } from "../headers.js";
+import { countIn, headerText, isOwn, own, withoutOwn } from "../headers.js";
 import { InvalidValueError } from "../values.js";
 import type { DeadReason } from "./attempt.js";
 
@@ -19,11 +19,11 @@ const mostIssues = 10;
 
 /** The record of a dead letter: the message as it was, and the reason in its headers. */
 export function deadLetterRecord(record: IncomingRecord, deadTopic: string, death: Death): OutgoingRecord {
-  const replays = record.headers[own.replays];
+  const replays = countIn(record.headers, own.replays);
   const headers: Record<string, string> = {
     // Other programs can write headers of ours too: those of dead letters would hide this one, or another.
     ...withoutOwn(record.headers),
-    ...(replays !== undefined && { [own.replays]: replays }),
+    ...(replays > 0 && { [own.replays]: String(replays) }),
     [own.reason]: death.reason,
     [own.error]: errorText(death.error),
     [own.deadTopic]: death.topic,

@@ -67,11 +67,15 @@ export class KafkaBroker implements Broker {
     await Promise.all(
       [...topics].map(async ([topic, list]) => {
         let failure: MessagingError | null = await this.#ensure(topic);
-        for (const request of requestsOf(list)) {
+        const send = async (request: readonly OutgoingRecord[]): Promise<void> => {
           // The rest of the topic waits for the next try too: otherwise it would overtake.
-          failure ??= await this.#send(topic, request.map(messageOf));
-          for (const record of request) outcomes.set(record, failure);
-        }
+          const outcome = failure ?? (await this.#send(topic, request.map(messageOf)));
+          // One that is too large concerns no other.
+          if (outcome?.code !== "TOO_LARGE") failure = outcome;
+          else if (request.length > 1) for (const record of request) await send([record]);
+          for (const record of request) if (!outcomes.has(record)) outcomes.set(record, outcome);
+        };
+        for (const request of requestsOf(list)) await send(request);
       }),
     );
     return records.map((record) => outcomes.get(record) ?? null);

@@ -66,6 +66,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
       const opening = this.#openFetcher();
       this.#opening = opening.catch(() => {});
       await opening;
+      // The library has reported an error while it was being opened.
+      if (this.#ended) throw lost();
     } catch (error) {
       await this.close();
       throw this.#clients.translate(error);
@@ -162,6 +164,8 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#opening = this.#opening.then(async () => {
       if (this.#ended) return;
       this.#dropFetcher();
+      // A change of the group may have taken the partitions over at their old offsets meanwhile.
+      if (moved !== undefined) this.#assignment.drop(moved.keys());
       await this.#openFetcher(moved).catch((error: unknown) => this.#fail(error));
     });
     return this.#opening;
@@ -169,16 +173,24 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   /** Goes to these offsets. Messages under way in their partitions are lost. */
   async #moveTo(targets: ReadonlyMap<number, bigint>): Promise<void> {
-    await this.#commits.flush();
-    this.#assignment.drop(targets.keys());
-    if (!this.#request.broadcast) await this.#membership.commit(targets);
+    // Nothing is read meanwhile: the flush ends when nothing is left to commit.
+    this.#dropFetcher();
+    try {
+      await this.#commits.flush();
+      this.#assignment.drop(targets.keys());
+      if (!this.#request.broadcast) await this.#membership.commit(targets);
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
     await this.#reopen(targets);
   }
 
   /** The broker does not have this offset. */
   async #leaveGap(number: number, offset: bigint): Promise<void> {
     try {
-      const target = await nearestOffset(this.#consumer, this.#request.topic, number, offset);
+      const { topic, from } = this.#request;
+      const target = await nearestOffset(this.#consumer, topic, number, offset, from);
       if (!this.#ended) await this.#moveTo(new Map([[number, target]]));
     } catch (error) {
       this.#fail(error);

@@ -65,15 +65,20 @@ export async function startsOf(
 
 /**
  * The place to read on from, for an offset that a partition does not have. The broker has deleted messages that nobody read in
- * time: then it is the oldest one that is left. Or it has lost the end of its log: then it is the new end.
+ * time: then it is the oldest one that is left. Or its log ends before the offset, since the topic was made anew or the end
+ * of the log is lost: then it is where a new group begins.
  */
 export async function nearestOffset(
   consumer: KafkaClientConsumer,
   topic: string,
   number: number,
   offset: bigint,
+  from: "start" | "end",
 ): Promise<bigint> {
   const first = (await offsetsAt(consumer, topic, "start"))[number] ?? 0n;
   const last = (await offsetsAt(consumer, topic, "end"))[number] ?? 0n;
-  return offset < first ? first : last;
+  if (offset < first) return first;
+  // New messages may have come meanwhile.
+  if (offset <= last) return offset;
+  return from === "start" ? first : last;
 }

@@ -142,6 +142,8 @@ function lastOffset(buffer: Buffer, start: number): bigint {
 
 /** True for the mark that ends a transaction without effect: the key of its record is a version and the type. */
 function isAbort(buffer: Buffer, start: number, end: number): boolean {
+  // The cleaner of a compacted topic can leave a batch without records.
+  if (buffer.readInt32BE(start + at.count) <= 0) return false;
   const reader = new ByteReader(buffer, start + at.records, end);
   // Length, attributes, time, offset, length of the key, version.
   reader.signed();

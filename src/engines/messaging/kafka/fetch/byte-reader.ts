@@ -35,14 +35,14 @@ export class ByteReader {
   /** A number of variable length, not negative. */
   unsigned(): number {
     let value = 0;
-    for (let factor = 1; factor < 2 ** 63; factor *= 128) {
+    for (let factor = 1; factor < 2 ** 70; factor *= 128) {
       if (this.position >= this.end) throw cutOff();
       const byte = this.buffer[this.position++]!;
       // Not shifted: times have more than 32 bits.
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    throw new CorruptError("a number has more than nine bytes");
+    throw new CorruptError("a number has more than ten bytes");
   }
 
   /** A number of variable length, in zigzag: 0, -1, 1, -2. */

@@ -3,6 +3,7 @@ import { MessagingError } from "../../errors.js";
 /** Codes of the protocol. */
 export const offsetOutOfRange = 1;
 export const leaderNotAvailable = 5;
+export const unknownTopicId = 100;
 
 /**
  * Errors of a partition that another try can cure, with the leader that the brokers name then: the leader has moved, or does
@@ -21,7 +22,7 @@ const passing: ReadonlySet<number> = new Set([
   74, // FENCED_LEADER_EPOCH
   75, // UNKNOWN_LEADER_EPOCH
   78, // OFFSET_NOT_AVAILABLE
-  100, // UNKNOWN_TOPIC_ID
+  unknownTopicId,
   103, // INCONSISTENT_TOPIC_ID
 ]);
 

@@ -4,7 +4,7 @@ import type { KafkaClients } from "../clients.js";
 import type { KafkaClientConsumer, KafkaMetadata } from "../library.js";
 import { RecordBatches } from "./batches.js";
 import type { FetchClient, FetchFrom } from "./fetch-client.js";
-import { isPassing, leaderNotAvailable, offsetOutOfRange } from "./fetch-errors.js";
+import { isPassing, leaderNotAvailable, offsetOutOfRange, unknownTopicId } from "./fetch-errors.js";
 import type { FetchedPartition } from "./response.js";
 
 /** More is asked for when fewer bytes than this are left, so that handlers need not wait for the next response. */
@@ -53,6 +53,8 @@ export class Fetcher {
   readonly #busy = new Set<number>();
   /** The number of brokers that lead partitions. */
   #leaders = 1;
+  /** The id of the topic that is read; null until the brokers have told it. */
+  #topicId: string | null = null;
   #metadataIsOld = false;
   #looking = false;
   #retry: NodeJS.Timeout | null = null;
@@ -135,6 +137,9 @@ export class Fetcher {
 
   #askLeaders(metadata: KafkaMetadata): void {
     const topic = metadata.topics.get(this.#parts.topic);
+    // A topic that was deleted and made anew has other messages at the same offsets.
+    this.#topicId ??= topic?.id ?? null;
+    if (topic !== undefined && topic.id !== this.#topicId) throw this.#parts.clients.protocolError(unknownTopicId);
     const leaders = groupBy(this.#inTurn(), ({ number }) => topic?.partitions[number]?.leader ?? -1);
     this.#leaders = leaders.size;
     for (const [leader, readings] of leaders) {
