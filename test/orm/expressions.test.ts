@@ -258,6 +258,12 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
       "Matter",
       "Kindred",
     ]);
+    const newest = Book.objects.distinct("author").orderBy("author", "-year");
+    expect(await Book.objects.filter({ id__in: newest }).orderBy("author").flat("title")).toEqual([
+      "Lavinia",
+      "Matter",
+      "Kindred",
+    ]);
     expect((await Book.objects.values("year").distinct().orderBy("year")).map((row) => row.year)).toEqual([
       1968,
       1974,

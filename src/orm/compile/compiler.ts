@@ -157,8 +157,9 @@ export class Compiler implements Context {
         : query.selection
           ? query.selection.fields.map(({ expression }) => this.expression(expression, scope))
           : [scope.column(singleKey(query.meta))];
-    // The order matters only if a limit or an offset removes rows.
-    const ordered = query.limit === null && query.offset === null ? { ...query, orderBy: [] } : query;
+    // The order matters only if a limit, an offset or distinct() with fields removes rows.
+    const removes = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
+    const ordered = removes ? query : { ...query, orderBy: [], reversed: false };
     return this.assemble(ordered, scope, list);
   }
 
