@@ -85,6 +85,10 @@ describeDatabases("a limit for each owner in prefetch()", service("postgres"), m
     await expect(Author.objects.prefetchRelated(prefetch("books", union.limit(1)))).rejects.toThrow(
       "a limit for each owner cannot be combined with a union",
     );
+    const tags = Tag.objects.filter({ id: 1 }).union(Tag.objects.filter({ id: 2 }));
+    await expect(Book.objects.prefetchRelated(prefetch("tags", tags.limit(1)))).rejects.toThrow(
+      "a limit for each owner cannot be combined with a union",
+    );
     await expect(Author.objects.prefetchRelated(prefetch("books", union)).json()).rejects.toThrow(
       "the query for books is a union, which cannot be part of JSON",
     );

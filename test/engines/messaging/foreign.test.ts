@@ -8,6 +8,7 @@ import {
 } from "stoa/messaging";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { deadLetterRecord } from "../../../src/engines/messaging/consume/dead-letter.js";
 import { foreignId, foreignTime } from "../../../src/engines/messaging/foreign.js";
 import { silent, uniqueTopic, until } from "./harness.js";
 
@@ -141,6 +142,17 @@ describe("Dead letters", () => {
     expect(failure!.last.toISOString()).toBe("1970-01-01T00:00:00.001Z");
     expect(await client.deadLetters.replay("t")).toBe(1);
     await until(() => seen.length === 1);
+  });
+
+  it("A count of replays that another program forged is not copied: no broker would take the dead letter, not even cut", () => {
+    const headers = { "stoa-replays": "9".repeat(1_000_000), kept: "yes" };
+    const record = { id: "a", key: null, headers, body: new Uint8Array(1), timestamp: 1 };
+    const death = { topic: "t", group: "g", reason: "failed", error: new Error("x"), attempts: 1 } as const;
+    const letter = deadLetterRecord(record, "t.dead", death);
+    expect(letter.headers["stoa-replays"]).toBeUndefined();
+    expect(letter.headers.kept).toBe("yes");
+    const replayed = { ...record, headers: { "stoa-replays": "2" } };
+    expect(deadLetterRecord(replayed, "t.dead", death).headers["stoa-replays"]).toBe("2");
   });
 
   it("The issues of a value with long names stay readable", async () => {

@@ -103,6 +103,20 @@ describe("batches of records", () => {
     expect(read(Buffer.concat([first, second])).texts).toEqual(["a", "b", "c"]);
   });
 
+  it("A mark of a transaction that the cleaner of a compacted topic has emptied is passed over", () => {
+    const emptied = Buffer.from(marker(1n, 5n, "abort").subarray(0, 61));
+    emptied.writeInt32BE(61 - 12, 8);
+    emptied.writeInt32BE(0, 57);
+    const { texts, next } = read(Buffer.concat([batch([plain("a")]), emptied, batch([plain("b")], 2n)]));
+    expect(texts).toEqual(["a", "b"]);
+    expect(next).toBe(3n);
+  });
+
+  it("A number of ten bytes is read", () => {
+    const longest = Buffer.from([...new Array(9).fill(0xff), 0x01]);
+    expect(new ByteReader(longest).unsigned()).toBe(2 ** 64);
+  });
+
   it("Records before the offset that was asked for are left out", () => {
     expect(read(batch([plain("a"), plain("b"), plain("c")], 10n), 11n).texts).toEqual(["b", "c"]);
   });

@@ -71,6 +71,18 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     },
   });
 
+  it("A message that is too large for the broker takes no other one along", async () => {
+    const broker = await createKafkaBroker({ brokers: [address!], partitions: 1 });
+    const topic = uniqueTopic();
+    const record = (id: string, size: number) => {
+      const common = { topic, id, key: null, headers: {}, timestamp: Date.now(), delay: 0, foreign: true };
+      return { ...common, body: Buffer.alloc(size) };
+    };
+    const outcomes = await broker.publish([record("a", 1), record("b", 2_000_000), record("c", 1)]);
+    expect(outcomes.map((outcome) => outcome?.code ?? null)).toEqual([null, "TOO_LARGE", null]);
+    await broker.close();
+  });
+
   it("A topic that is deleted is created again, for publishers and for its consumer", async () => {
     const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6000, partitions: 1 };
     const client = await connected({ connect: () => createKafkaBroker(settings) });
