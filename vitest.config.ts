@@ -1,9 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { defineConfig, type Plugin } from "vitest/config";
+import { LongFirst } from "./scripts/testing/long-first.mjs";
+import { mirrored, mirrorSources } from "./scripts/testing/mirror.mjs";
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+/** Coverage counts lines of the sources, and a watcher follows them: both need sources that vite has loaded. */
+const isNative = process.argv.includes("run") && !process.argv.some((argument) => argument.startsWith("--coverage"));
+await mirrorSources();
 
 /** Standard decorators, which the bundled transformer leaves as they are and Node cannot read yet. */
 const decorators: Plugin = {
@@ -17,6 +24,16 @@ const decorators: Plugin = {
   },
 };
 
+/** Lets Node load the sources, as JavaScript. */
+const native: Plugin = {
+  name: "native",
+  enforce: "pre",
+  resolveId(id, importer) {
+    const path = id.startsWith("file:") ? fileURLToPath(id) : id;
+    return mirrored(path.startsWith(".") && importer ? resolve(dirname(importer), path) : path);
+  },
+};
+
 /**
  * Test files share two processes: to load the sources takes longer than most tests. A file has a process of its own if it is
  * in one of these folders, whose tests start programs, browsers and servers, or if it does something that other files would
@@ -24,34 +41,52 @@ const decorators: Plugin = {
  */
 const foldersAlone =
   /^(cli|docs|e2e|engines|examples|introspection|migrations|package|patterns|performance|scripts|server|support)\//;
-const textAlone = /\bvi\.mock\(|\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"/;
+const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"/;
+
+/** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */
+const textByVite = /\bvi\.mock\(|"\.\/project\.js"/;
 
 const testFolder = fileURLToPath(new URL("./test/", import.meta.url));
-const shared = readdirSync(testFolder, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".test.ts") && !foldersAlone.test(name))
-  .filter((name) => !textAlone.test(readFileSync(testFolder + name, "utf8")))
-  .map((name) => `test/${name}`);
+const testFiles = { alone: [] as string[], shared: [] as string[], byVite: [] as string[] };
+for (const name of readdirSync(testFolder, { recursive: true, encoding: "utf8" })) {
+  if (name.endsWith(".test.ts")) testFiles[projectOf(name)].push(`test/${name}`);
+}
+
+function projectOf(name: string): keyof typeof testFiles {
+  const text = readFileSync(testFolder + name, "utf8");
+  if (textByVite.test(text)) return "byVite";
+  return foldersAlone.test(name) || textAlone.test(text) ? "alone" : "shared";
+}
+
+const plugins = isNative ? [native] : [];
 
 export default defineConfig({
   plugins: [decorators],
   resolve: {
+    // Node looks for .js first. With another order the sources and the tests would load two forms of one package.
+    extensions: [".js", ".mjs", ".ts", ".json"],
     alias: [
-      { find: /^stoa$/, replacement: source("index.ts") },
-      { find: /^stoa\/messaging$/, replacement: source("engines/messaging/index.ts") },
-      { find: /^stoa\/migrations$/, replacement: source("migrations/index.ts") },
-      { find: /^stoa\/(graphql|grpc)$/, replacement: source("apis/$1/index.ts") },
-      { find: /^stoa\/(events|saga|jobs|cqrs)$/, replacement: source("patterns/$1/index.ts") },
-      { find: /^stoa\/(.+)$/, replacement: source("$1/index.ts") },
+      { find: /^stoa$/, replacement: source("entry/index.ts") },
+      { find: /^stoa\/(.+)$/, replacement: source("entry/$1.ts") },
     ],
   },
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    maxWorkers: 3,
+    // Only a fault reaches these: a machine that is busy or slow does not.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 150_000 } },
+    setupFiles: ["test/support/patience.ts"],
+    // A PostgreSQL on a busy machine takes longer than the default of 5 s to accept a connection.
+    env: { PGCONNECT_TIMEOUT: "60" },
+    // More than the cores of a small machine: many tests wait for a process or a broker most of the time.
+    maxWorkers: 4,
+    sequence: { sequencer: LongFirst },
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
+    server: { deps: { external: [/\/dist-mirror\//] } },
     projects: [
-      { extends: true, test: { name: "alone", include: ["test/**/*.test.ts"], exclude: shared } },
-      { extends: true, test: { name: "shared", include: shared, isolate: false } },
+      { extends: true, plugins, test: { name: "alone", include: [...testFiles.alone, "examples/*/test/*.test.ts"] } },
+      { extends: true, plugins, test: { name: "shared", include: testFiles.shared, isolate: false } },
+      { extends: true, test: { name: "by-vite", include: testFiles.byVite } },
       {
         extends: true,
         test: {

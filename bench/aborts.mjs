@@ -10,6 +10,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const honestClients = 8;
 const otherClients = 20;
@@ -20,7 +21,7 @@ if (process.argv[2] === "serve") await serve();
 else await compare(Number(process.argv[2] ?? 5), Number(process.argv[3] ?? 3));
 
 async function serve() {
-  const { App } = await import(process.env.STOA_DIST ?? new URL("../dist/index.js", import.meta.url).href);
+  const { App } = await stoaEntry();
   const app = new App();
   app.enableDatabase({ url: process.env.BENCH_DATABASE, poolSize: 10 });
   app.get("/quick", async ({ db }) => ({ n: await db.fetchval("select count(*) from generate_series(1, 1000)") }));

@@ -8,13 +8,12 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { services, startServices } from "../scripts/services/index.mjs";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const rounds = Number(process.argv[2] ?? 25);
-const dist = process.env.STOA_DIST ?? new URL("../dist/", import.meta.url).href;
-const suffix = dist.endsWith("/src/") ? "ts" : "js";
-const { App } = await import(`${dist}index.${suffix}`);
-const { Aggregate } = await import(`${dist}patterns/events/index.${suffix}`);
-const { command } = await import(`${dist}patterns/cqrs/index.${suffix}`);
+const { App } = await stoaEntry();
+const { Aggregate } = await stoaEntry("events");
+const { command } = await stoaEntry("cqrs");
 
 const appends = 400;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };

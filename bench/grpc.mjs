@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import http2 from "node:http2";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const proto = `
 syntax = "proto3";
@@ -28,7 +29,7 @@ const item = (number) => ({
 
 const sides = {
   async stoa() {
-    const { App } = await import(process.env.STOA_DIST ?? new URL("../dist/index.js", import.meta.url).href);
+    const { App } = await stoaEntry();
     const app = new App();
     app.enableGrpc({ address: "127.0.0.1:0", health: false, reflection: false });
     app.addGrpcService(

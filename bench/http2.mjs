@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const requestsPerRound = 20_000;
 const connections = 2;
@@ -21,7 +22,7 @@ const book = {
 
 const sides = {
   async stoa() {
-    const { App } = await import(process.env.STOA_DIST ?? new URL("../dist/index.js", import.meta.url).href);
+    const { App } = await stoaEntry();
     const app = new App();
     app.get("/books/{id}", () => book);
     app.post("/echo", (request) => request.json());

@@ -165,7 +165,10 @@ function ratio({ middle, low, high }) {
 async function reader() {
   const folder = mkdtempSync(join(tmpdir(), "stoa-json-"));
   try {
-    const build = await rolldown({ input: new URL("../src/http/json.ts", import.meta.url).pathname, platform: "node" });
+    const build = await rolldown({
+      input: new URL("../src/http/json/json.ts", import.meta.url).pathname,
+      platform: "node",
+    });
     const { output } = await build.write({ dir: folder, format: "esm" });
     await build.close();
     return await import(pathToFileURL(join(folder, output[0].fileName)).href);

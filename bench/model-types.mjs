@@ -17,7 +17,7 @@ function measure(models) {
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists } = host;
-  const text = modelApplication(models, "../src/orm/index.js");
+  const text = modelApplication(models, "../src/entry/orm.js");
   host.fileExists = (path) => path === file || fileExists(path);
   host.getSourceFile = (path, ...rest) =>
     path === file ? ts.createSourceFile(path, text, ts.ScriptTarget.ES2022) : getSourceFile(path, ...rest);

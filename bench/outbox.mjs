@@ -13,6 +13,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { cpuSeconds } from "./lib/processes.mjs";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const url = process.env.BENCH_DATABASE;
 const messages = 10_000;
@@ -22,7 +23,7 @@ const value = (n) => ({ id: `o${n}`, customer: "Ada Lovelace", total: n, lines: 
 
 const sides = {
   async stoa() {
-    const { App } = await import(process.env.STOA_DIST ?? new URL("../dist/index.js", import.meta.url).href);
+    const { App } = await stoaEntry();
     const app = new App();
     app.logger = { debug() {}, info() {}, warn: console.error, error: console.error, child: () => app.logger };
     let left = 0;

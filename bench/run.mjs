@@ -147,9 +147,9 @@ async function revisions(revision) {
   const target = join(folder, "revision");
   await mkdir(target);
   log(`building ${revision} ...`);
-  const { main, commit } = await buildRevision(revision, target);
+  const commit = await buildRevision(revision, target);
   return {
-    base: { name: commit, file: peerFile("stoa"), env: { STOA_DIST: main } },
+    base: { name: commit, file: peerFile("stoa"), env: { STOA_DIST: target } },
     contestants: [{ name: "working tree", file: peerFile("stoa") }],
     unavailable: [],
     versions: [await stoaVersion(), { name: revision, version: commit }],

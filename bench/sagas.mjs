@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const sagas = 1000;
 const jobs = 10_000;
@@ -21,8 +22,6 @@ const server = process.env.BENCH_POSTGRES ?? "postgres://localhost/postgres";
 const modules = process.env.BENCH_MODULES ?? import.meta.dirname ?? new URL(".", import.meta.url).pathname;
 const require = createRequire(join(modules, "x.js"));
 const load = (name) => import(pathToFileURL(require.resolve(name)).href);
-const stoa = (path) =>
-  import(process.env.STOA_DIST ? join(process.env.STOA_DIST, path) : new URL(`../dist/${path}`, import.meta.url).href);
 
 /** Runs a function `count` times, some at the same time. */
 async function repeat(count, run) {
@@ -73,8 +72,8 @@ const sides = {
     };
   },
   async "sagas stoa"(url) {
-    const { App } = await stoa("index.js");
-    const { saga } = await stoa("patterns/saga/index.js");
+    const { App } = await stoaEntry();
+    const { saga } = await stoaEntry("saga");
     const app = new App();
     app.logger = quiet;
     app.enableDatabase({ url, poolSize: 10 }).enableSaga();
@@ -140,7 +139,7 @@ const sides = {
     };
   },
   async "jobs stoa"(url) {
-    const { App } = await stoa("index.js");
+    const { App } = await stoaEntry();
     const app = new App();
     app.logger = quiet;
     let count;

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { startCollector } from "./lib/collector.mjs";
 import { median } from "./lib/statistics.mjs";
+import { stoaEntry } from "./lib/stoa-build.mjs";
 
 const spansPerRound = 20_000;
 /** Spans between two exports: less than a batch, so that both export equally often. */
@@ -24,7 +25,7 @@ const attributes = {
 
 const sides = {
   async stoa() {
-    const { App } = await import(process.env.STOA_DIST ?? new URL("../dist/index.js", import.meta.url).href);
+    const { App } = await stoaEntry();
     const app = new App();
     app.enableTelemetry({ otlpEndpoint: process.env.BENCH_COLLECTOR, metrics: false });
     await app.start();

@@ -24,8 +24,6 @@ export async function bundle() {
       ],
     },
     comments: false,
-    sourcemap: true,
-    sourcemapExcludeSources: true,
   });
   await build.close();
   return new Set(output.map(({ fileName }) => fileName));
@@ -40,15 +38,15 @@ const input = {
 
 /**
  * The modules of the two files that applications start with.
- * - core: everything that src/index.ts imports, and what the batteries have in common with its parts on demand: that is
+ * - core: everything that src/entry/index.ts imports, and what the batteries have in common with its parts on demand: that is
  *   small, and a file of its own would take longer to open than to read. What only parts on demand have in common is left
  *   to the bundler: few applications load it.
- * - batteries: everything that features load at start, that is, with an `import()` in their feature.ts. One file: each
+ * - batteries: everything that usual features load at start, that is, with an `import()` in their feature.ts. One file: each
  *   takes longer to find and to open than forty kilobytes to read.
  */
 function parts(graph) {
-  const core = reached(graph, [join(root, "src/index.ts")]);
-  const features = [...core].filter((id) => id.endsWith("/feature.ts"));
+  const core = reached(graph, [join(root, "src/entry/index.ts")]);
+  const features = [...core].filter((id) => id.endsWith("/feature.ts") && isUsual(id));
   const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
   const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !isIn(id, "engines", "patterns"));
   for (const id of reached(graph, roots, core)) if (batteries.has(id)) core.add(id);
@@ -56,9 +54,9 @@ function parts(graph) {
   return { core, batteries };
 }
 
-/** Telemetry and the patterns are large and have files of their own: an application without them does not read them. */
+/** These are large, or few applications use them: they have files of their own, which others do not read. */
 function isUsual(id) {
-  return !isIn(id, "batteries/telemetry", "patterns");
+  return !isIn(id, "batteries/telemetry", "batteries/rooms", "engines", "patterns");
 }
 
 function isIn(id, ...folders) {
@@ -128,7 +126,6 @@ const importOfBuiltin = /^import (?:(\w+),? )?(?:\{ (.+) \} )?from "(node:(?!mod
 const requireBuiltin =
   'import { createRequire as __createRequire } from "node:module"; const __builtin = __createRequire(import.meta.url); ';
 
-/** As many lines as before: the source map stays right. */
 function required(_, whole, names, id) {
   const call = `__builtin("${id}")`;
   const statements = [];
@@ -167,7 +164,7 @@ function escaped(unit) {
 }
 
 /** The source of every file that package.json lets be imported or run, by its name in `dist`. */
-function packageEntries() {
+export function packageEntries() {
   const { exports, bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const built = [...Object.values(exports).map((entry) => entry.default ?? entry), ...Object.values(bin)];
   const names = built.filter((file) => file.endsWith(".js")).map((file) => file.replace(/^\.\/dist\/|\.js$/g, ""));

@@ -22,13 +22,9 @@ export const exceptions = [
   ...of("names, types and statements of a schema, which its developers write, in the command line's process", [
     ["cli/migrate/migration-files.ts", "/^_+|_+$/g"],
     ["introspection/write/write-models.ts", "/(\\[\\])+$/"],
-    ["migrations/migration-name.ts", "/_+$/"],
+    ["migrations/files/migration-name.ts", "/_+$/"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
-    ["migrations/sql-text.ts", 'new RegExp(`::\\\\s*(?:${spellings.join("|")})(?![\\\\w$".])`, "g")'],
-    [
-      "migrations/sql-text.ts",
-      "/[eE]'(?:[^'\\\\]|''|\\\\[\\s\\S])*'|'(?:[^']|'')*'|\\$([A-Za-z_]\\w*)?\\$[\\s\\S]*?\\$\\1\\$|--[^\\n]*|\\/\\*[\\s\\S]*?\\*\\/|\"(?:[^\"]|\"\")*\"|[\\p{L}_][\\p{L}\\p{N}_$]*|::|\\s+|[\\s\\S]/gu",
-    ],
+    ["migrations/files/sql-text.ts", 'new RegExp(`::\\\\s*(?:${spellings.join("|")})(?![\\\\w$".])`, "g")'],
   ]),
   ...of("the message or the stack of an error that ends the process, before any client is served", [
     ["cli/failure.ts", "/\\s*[\\r\\n]+\\s*/g"],
@@ -37,7 +33,6 @@ export const exceptions = [
     ["server/start-error.ts", "/\\s*[\\r\\n]+\\s*/g"],
   ]),
   ...of("a request target, which has no line feed: `.*` reaches its end at the first attempt", []),
-  ...of("anchored, with a single repetition: linear", [["batteries/rate-limit/identity.ts", "/^0+(?=.)/"]]),
   ...of("the lookbehind lets a match begin at the first character of a run only: linear", [
     ["orm/model/build-meta.ts", "/(?<!_)_+$/"],
     ["orm/schema/names.ts", "/(?<!_)_+$/"],

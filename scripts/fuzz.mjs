@@ -27,7 +27,7 @@ const random = seeded(Number(values.seed));
 const pick = (list) => list[Math.floor(random() * list.length)];
 const upTo = (limit) => Math.floor(random() * limit);
 
-await ensureBuilt(() => {});
+await ensureBuilt({ log: () => {} });
 const app = spawn(process.execPath, ["--expose-gc", `${root}scripts/fuzz/app.mjs`, values.transport], {
   cwd: root,
   stdio: ["ignore", "pipe", "pipe"],

@@ -5,7 +5,7 @@ import { ensureBuilt, ensureInstalled } from "./setup.mjs";
 
 try {
   await ensureInstalled();
-  await ensureBuilt();
+  await ensureBuilt({ types: false });
 } catch (error) {
   console.error(error.message);
   process.exit(1);

@@ -1,14 +1,17 @@
 /**
- * `npm test`: every check and every test, the total in the last line. `npm test -- <filters and options of vitest>`
- * runs the tests alone.
+ * `npm test`: every check, and every behaviour once. `npm test -- --all` adds what takes long. `npm test -- <filters and
+ * options of vitest>` runs a part of the tests. `--busy` keeps two cores busy beside them: no test may fail for slowness.
+ * The last line is the total.
  */
+import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ensurePacked } from "./pack.mjs";
 import { bin, exitCodeOf, onOrphaned, root, runNode, signalRunning } from "./process.mjs";
 import { neededServices, startServices } from "./services/index.mjs";
 import { build, ensureBuilt, ensureInstalled } from "./setup.mjs";
-import { steadied } from "./steadied.mjs";
+import { endMarked, mark } from "./testing/leftovers.mjs";
 
 const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
@@ -18,9 +21,15 @@ const checks = [
   ["names of tests", () => runNode(join(root, "scripts/check-test-names.mjs"), [])],
 ];
 
-const total = { passed: 0, failed: 0, skipped: 0 };
-const vitestArguments = process.argv.slice(2);
+const all = process.argv.includes("--all");
+const busy = process.argv.includes("--busy");
+const vitestArguments = process.argv.slice(2).filter((argument) => argument !== "--all" && argument !== "--busy");
 const isWhole = vitestArguments.length === 0;
+if (all) process.env.STOA_LONG = "1";
+const run = `${process.pid}-${Date.now()}`;
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 const reportFolder = await mkdtemp(join(tmpdir(), "stoa-test-"));
 let interrupted;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => interrupt(signal));
@@ -28,16 +37,24 @@ onOrphaned(() => interrupt("SIGTERM"));
 
 await check("packages", () => ensureInstalled());
 if (total.failed === 0) {
-  // One core checks the types while the other one builds, and services are mostly waited for.
-  const [services] = await Promise.all([requestedServices(), isWhole && check("types", types), buildAndCheck()]);
+  process.env[mark] = run;
+  const loops = busy ? [1, 2].map(() => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })) : [];
+  // No test needs the types or the checks, and tests that wait leave a core to them.
+  const checked = isWhole ? [check("types", types)] : [];
+  const [services] = await Promise.all([requestedServices(), check("build", isWhole ? buildAndPack : ensureBuilt)]);
+  if (isWhole) checked.push(runChecks());
   try {
     if (!interrupted) await tests(services.env);
   } finally {
+    await Promise.all(checked);
     await services.stop();
+    for (const loop of loops) loop.kill("SIGKILL");
   }
   reportMissing(services.unavailable);
 }
+for (const { pid, command } of endMarked(run)) console.log(`ended a process that was left: ${pid} ${command}`);
 await rm(reportFolder, { recursive: true, force: true });
+if (failures.length > 0) console.log(`\n${failures.join("\n\n")}\n`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(interrupted ? exitCodeOf(interrupted) : total.failed > 0 ? 1 : 0);
 
@@ -46,6 +63,7 @@ function interrupt(signal) {
   signalRunning(signal);
 }
 
+/** A check that fails shows its output at the end of the run, where it is found. */
 async function check(name, body) {
   if (interrupted) return;
   const start = performance.now();
@@ -57,7 +75,7 @@ async function check(name, body) {
   }
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${problem === undefined ? "ok    " : "FAILED"}  ${name} (${seconds} s)`);
-  if (problem !== undefined) console.log(problem.trimEnd());
+  if (problem !== undefined) failures.push(`FAILED  ${name}\n${problem.trimEnd()}`);
   total[problem === undefined ? "passed" : "failed"]++;
 }
 
@@ -66,15 +84,21 @@ async function succeed(running) {
   if (code !== 0) throw new Error(output);
 }
 
-async function buildAndCheck() {
-  await check("build", () => (isWhole ? build() : ensureBuilt()));
-  if (!isWhole) return;
+async function runChecks() {
   for (const [name, start] of checks) await check(name, () => succeed(start()));
+}
+
+/** Packed once, for all tests that install the package. */
+async function buildAndPack() {
+  await build();
+  await ensurePacked();
 }
 
 async function requestedServices() {
   const filters = vitestArguments.filter((argument) => !argument.startsWith("-"));
-  return startServices(await neededServices(join(root, "test"), filters));
+  const wanted = await neededServices([join(root, "test"), join(root, "examples")], filters);
+  if (wanted.length > 0) console.log(`services: ${wanted.map(({ name }) => name).join(", ")}`);
+  return startServices(wanted, { log: console.log, isOver: () => interrupted !== undefined });
 }
 
 /** The compiler runs once for the whole project: its errors in type tests count as those tests, all others as the check. */
@@ -86,19 +110,34 @@ async function types() {
 
 async function tests(services) {
   const env = { ...process.env, ...services };
-  const first = await runVitest(env, isWhole ? ["--project=!types"] : vitestArguments);
-  const { results, outside } = await steadied(first, (files) => runVitest(env, [...files, "--no-coverage"]));
+  const { code, results } = await runVitest(env, isWhole ? ["--project=!types"] : vitestArguments);
+  const failedBefore = total.failed;
   addResults(results);
   // An error outside of any test, or no file found for a filter: only the exit code tells.
-  if (outside) total.failed++;
+  if (code !== 0 && total.failed === failedBefore) total.failed++;
 }
 
 async function runVitest(env, args, { inherit = true } = {}) {
   const file = join(await mkdtemp(join(reportFolder, "run-")), "result.json");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+  const progress = join(root, "scripts/testing/progress.mjs");
+  const shown = isWhole ? [`--reporter=${progress}`, "--reporter=minimal"] : ["--reporter=default"];
+  const reporters = [...shown, "--reporter=json", `--outputFile.json=${file}`];
   const { code, output } = await runNode(bin.vitest, ["run", ...reporters, ...args], { env, inherit });
   const results = await readFile(file, "utf8").then(JSON.parse, () => ({ testResults: [] }));
+  if (process.env.STOA_TEST_TIMES) await reportTimes(results);
   return { code, output, results };
+}
+
+/** `STOA_TEST_TIMES=20` prints the files that took longest. */
+async function reportTimes({ testResults }) {
+  const times = testResults.map(({ name, startTime, endTime }) => [
+    (endTime - startTime) / 1000,
+    name.slice(root.length),
+  ]);
+  times.sort(([a], [b]) => b - a);
+  for (const [seconds, name] of times.slice(0, Number(process.env.STOA_TEST_TIMES))) {
+    console.log(`${seconds.toFixed(1).padStart(8)} s  ${name}`);
+  }
 }
 
 function addResults({ testResults }) {

@@ -2,11 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { root, runNode } from "../../scripts/process.mjs";
 import { ensureInstalled, isInstalled } from "../../scripts/setup.mjs";
 
-/** Builds a revision in a folder and resolves to the address of its main module. The repository is only read. */
+/** Builds a revision in a folder and resolves to its short name. The repository is only read. */
 export async function buildRevision(revision, folder) {
   const commit = git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`);
   if (!commit) throw new Error(`--compare: git knows no revision "${revision}"`);
@@ -18,9 +17,8 @@ export async function buildRevision(revision, folder) {
     await ensureInstalled(folder);
   }
   const { code, output } = await runNode(join(folder, "scripts/build.mjs"), [], { cwd: folder });
-  const main = join(folder, "dist/index.js");
-  if (code !== 0 || !existsSync(main)) throw new Error(`${revision} does not build\n${output}`);
-  return { main: pathToFileURL(main).href, commit: commit.slice(0, 10) };
+  if (code !== 0 || !existsSync(join(folder, "dist"))) throw new Error(`${revision} does not build\n${output}`);
+  return commit.slice(0, 10);
 }
 
 export function currentRevision() {

@@ -1,7 +1,7 @@
-const main = process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href;
+import { stoaEntry } from "./stoa-build.mjs";
 
-export const stoa = await import(main);
-export const orm = await import(new URL("orm/index.js", main).href);
+export const stoa = await stoaEntry();
+export const orm = await stoaEntry("orm");
 
 const { field, Model } = orm;
 

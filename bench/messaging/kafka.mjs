@@ -6,14 +6,14 @@
  * done, at most every 5 ms as Stoa does. Stoa handles messages at the same time too, keeps the order of each key and limits the time of handlers.
  */
 import { randomUUID } from "node:crypto";
+import { stoaEntry } from "../lib/stoa-build.mjs";
 import { quiet, side, value } from "./side.mjs";
 
-const stoaModule = process.env.STOA_DIST ?? new URL("../../dist", import.meta.url).pathname;
 const group = (topic) => `group-${topic}`;
 
 export default {
   async stoa(address, workload) {
-    const { createKafkaBroker, openMessaging } = await import(`${stoaModule}/engines/messaging/index.js`);
+    const { createKafkaBroker, openMessaging } = await stoaEntry("messaging");
     const broker = await createKafkaBroker({ brokers: [address], prefetch: 1000 });
     const client = await openMessaging(broker, { logger: quiet() });
     const options = (topic) => ({ group: group(topic), concurrency: 200 });

@@ -3,13 +3,12 @@
  * the type and the time that a message of Stoa has; the broker takes longer for a message with them.
  */
 import { randomUUID } from "node:crypto";
+import { stoaEntry } from "../lib/stoa-build.mjs";
 import { quiet, side, value } from "./side.mjs";
-
-const stoaModule = process.env.STOA_DIST ?? new URL("../../dist", import.meta.url).pathname;
 
 export default {
   async stoa(url, workload) {
-    const { createAmqpBroker, openMessaging } = await import(`${stoaModule}/engines/messaging/index.js`);
+    const { createAmqpBroker, openMessaging } = await stoaEntry("messaging");
     const broker = await createAmqpBroker({ url, queueType: "classic", prefetchCount: 200 });
     const client = await openMessaging(broker, { logger: quiet() });
     return side(workload, {

@@ -1,9 +1,8 @@
 import { openSync } from "node:fs";
 import { resolvers, typeDefs } from "../lib/graphql-books.mjs";
+import { stoaEntry } from "../lib/stoa-build.mjs";
 
-const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await import(
-  process.env.STOA_DIST ?? new URL("../../dist/index.js", import.meta.url).href
-);
+const { App, FileSink, JwtAuth, RateLimitConfig, Response } = await stoaEntry();
 
 /** The whole framework, as `run` starts it in production. */
 export function serve(workload, port, options = {}) {

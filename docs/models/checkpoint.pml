@@ -1,5 +1,5 @@
 /*
- * The checkpoint of a projection, as src/patterns/events/postgres-storage.ts moves it. A batch is one transaction: the effects
+ * The checkpoint of a projection, as src/patterns/events/storage/postgres-storage.ts moves it. A batch is one transaction: the effects
  * of its events, then the checkpoint, whose row lock is held until the end. A worker may be killed, or lose its connection
  * after it has sent the commit: then the server commits at any later time, or never. The worker reads the checkpoint and tries
  * again; leases end at any time, and another worker may do the same. Checked: each event is handled once, in order.

@@ -29,7 +29,7 @@ const text = (max: number) =>
     .trim()
     .min(1)
     .max(max)
-    .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains a character that cannot be stored");
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "contains a character that cannot be stored");
 
 export const TagNames = z.array(text(40)).max(20).meta({ id: "TagNames" });
 

@@ -1,7 +1,7 @@
 import { App, Response } from "stoa";
 
 /**
- * A queue of jobs that can be looked at from all sides: probes, metrics, logs, a page that shows what goes on, and traces,
+ * A queue of jobs that can be looked at from all sides: probes, metrics, logs, a page that shows what continues, and traces,
  * if a collector is named: `OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`.
  */
 export function observedApp(): App {

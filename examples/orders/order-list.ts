@@ -2,7 +2,7 @@ import { sql } from "stoa";
 import { projection } from "stoa/events";
 import { Order } from "./order.js";
 
-/** The table that clients read. It is filled from the events, and can be built anew from them at any time. */
+/** The table that clients read. It is filled from the events, and can be built again from them at any time. */
 export const orderList = projection("order-list", {
   from: Order,
   tables: ["order_list"],

@@ -14,7 +14,7 @@ const text = () =>
     .string()
     .min(1)
     .max(100)
-    .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains a character that cannot be stored");
+    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "contains a character that cannot be stored");
 
 const PlaceOrder = z.object({
   id: z.string().regex(/^[\w-]{1,50}$/),

@@ -13,7 +13,7 @@ export function weatherApp(forecasts: Forecasts): App {
     "/forecast/{city}",
     {
       summary: "The forecast of a city",
-      // Ten minutes old at most; an hour old while the source is away; made anew once, however many ask.
+      // Ten minutes old at most; an hour old while the source is away; made again once, however many ask.
       cache: { ttl: 600, staleIfError: 3600, tags: ["forecasts"] },
     },
     async (request) => {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What has happened, in files that only grow: one for each process. A line is written by one call before the process goes on,
+ * What has happened, in files that only grow: one for each process. A line is written by one call before the process continues,
  * so a process that is killed loses none.
  */
 export class Ledger {

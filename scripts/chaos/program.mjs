@@ -59,7 +59,7 @@ export class Program {
   }
 
   /** Ends it in good order, for good. */
-  async close(patience = 30_000) {
+  async close(patience = 150_000) {
     this.#ended = true;
     await this.#stop("SIGTERM", patience);
   }
@@ -94,7 +94,7 @@ export class Program {
     if (this.running) this.#child.kill(signal);
   }
 
-  async #stop(signal, patience = 30_000) {
+  async #stop(signal, patience = 150_000) {
     this.#stopped = true;
     if (!this.running) return;
     const exit = once(this.#child, "exit");

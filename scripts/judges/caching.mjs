@@ -15,7 +15,7 @@ import { pathToFileURL } from "node:url";
 
 const folder = resolve(process.argv[2]);
 const load = (path) => import(pathToFileURL(join(folder, path)).href);
-const { App, Response } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App, Response } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 const { default: suites } = await load("tests/index.mjs");
 const { getResults, runTests } = await load("test-engine/client/runner.mjs");
 const { determineTestResult, resultTypes } = await load("test-engine/lib/results.mjs");

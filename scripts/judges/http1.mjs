@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const suite = pathToFileURL(join(resolve(process.argv[2]), "http_test.ts")).href;
-const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 
 const app = new App();
 // The suite wants every body back, at any path.

@@ -19,7 +19,7 @@ const rounds = 3;
 const shared = "Sends invalid connection preface";
 
 const h2spec = findH2spec(process.argv[2]);
-const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 const fixture = (name) => readFileSync(new URL(`../../test/server/fixtures/${name}`, import.meta.url), "utf8");
 const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
 

@@ -16,7 +16,7 @@ const kept = join(root, "node_modules", ".cache", "stoa", "jaeger");
 const program = process.argv[2] ?? join(kept, "all-in-one");
 if (!existsSync(program)) await build();
 
-const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 const [http, grpc, query, ...others] = await Promise.all(Array.from({ length: 12 }, freePort));
 const child = await start();
 try {

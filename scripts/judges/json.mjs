@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 const folder = join(process.argv[2], "test_parsing");
 const app = new App();
 app.post("/", (request) => ({ type: typeof request.json() }));

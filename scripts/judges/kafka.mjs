@@ -1,6 +1,7 @@
 /**
- * Judges Kafka: librdkafka as the other side of every message, on Kafka 4.3 and 3.9, and three brokers one of which is killed
- * under load. It needs Java, Maven and Python with confluent-kafka. It takes minutes.
+ * Judges Kafka: the Java client, librdkafka and kafka-python as the other side of every message, with every compression, on
+ * Kafka 4.3 and 3.9; batches of 600 MB of zeros; members that join and leave; and three brokers each of which is killed under load. It needs a JDK, Maven and Python
+ * with confluent-kafka, kafka-python, python-snappy, lz4 and zstandard. It takes minutes.
  *
  *     npm run build && node scripts/judges/kafka.mjs [python] [--only 4.3.1,3.9.2,cluster]
  */
@@ -10,71 +11,139 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { kafkaVersion, startKafka, startKafkaCluster } from "../services/kafka.mjs";
+import { gzipSync } from "node:zlib";
+import { kafkaJars, kafkaVersion, startKafka, startKafkaCluster } from "../services/kafka.mjs";
 import { freePort } from "../services/ports.mjs";
 
 const run = promisify(execFile);
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { only: { type: "string" } } });
 const [python = "python3"] = positionals;
 const wanted = (name) => values.only === undefined || values.only.split(",").includes(name);
-const other = fileURLToPath(new URL("librdkafka.py", import.meta.url));
+const beside = (name) => fileURLToPath(new URL(name, import.meta.url));
 const { createKafkaBroker, openMessaging } = await import(
-  new URL("../../dist/engines/messaging/index.js", import.meta.url).href
+  new URL("../../dist/entry/messaging.js", import.meta.url).href
 );
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const count = 200;
+const java = async () => [
+  "java",
+  "-cp",
+  `${await kafkaJars(kafkaVersion, console.error)}/*`,
+  beside("JavaClient.java"),
+];
+/** The clients that stand on the other side, each as a command. */
+const others = {
+  librdkafka: async () => [python, beside("librdkafka.py")],
+  "the Java client": java,
+  "kafka-python": async () => [python, beside("kafka-python.py")],
+};
 
 for (const version of [kafkaVersion, "3.9.2"]) if (wanted(version)) await inFolder((folder) => single(folder, version));
 if (wanted("cluster")) await inFolder((folder) => three(folder));
 process.exit();
 
-/** One broker: every compression of librdkafka is read, and librdkafka reads what we publish. */
+/** One broker: every compression of the others is read, and they read what we publish. */
 async function single(folder, version) {
   const { value: address, stop } = await startKafka(folder, await freePort(), { version, log: console.error });
   try {
-    for (const codec of ["none", "gzip", "snappy", "lz4", "zstd"]) {
-      const topic = `from-${codec}`;
-      const client = await open([address]);
-      const seen = [];
-      await client.subscribe(topic, {}, (message) => void seen.push(message));
-      const sent = await librdkafka(address, "produce", topic, codec, count);
-      await until(() => seen.length >= count);
-      verdict(
-        `Kafka ${version}: librdkafka publishes with ${codec}, we read`,
-        seen.length === count &&
-          seen.every(({ headers, value }) => headers.tenant === "zürich" && headers.n === String(value.n)) &&
-          sameOrder(
-            sent,
-            seen.map(({ key, value }) => ({ key, value: JSON.stringify(value) })),
-          ),
-        `${sent.length} sent, ${seen.length} handled`,
-      );
-      await client.close();
+    for (const name of Object.keys(others)) {
+      for (const codec of ["none", "gzip", "snappy", "lz4", "zstd"]) await theyPublish(address, version, name, codec);
+      for (const codec of ["none", "gzip", "snappy", "lz4"]) await wePublish(address, version, name, codec);
     }
-    for (const compression of ["none", "gzip", "snappy", "lz4"]) {
-      const topic = `to-${compression}`;
-      const client = await open([address], { compression });
-      const entries = Array.from({ length: count }, (_, n) => {
-        return { value: { n }, key: `key-${n % 20}`, headers: { tenant: "zürich" } };
-      });
-      await client.publishBatch(topic, entries);
-      // The partition of each key is that of librdkafka.
-      const theirs = await librdkafka(address, "produce", topic, "none", 20);
-      const read = await librdkafka(address, "consume", topic, count + 20);
-      const ours = read.filter(({ headers }) => headers["stoa-id"] !== undefined);
-      const places = new Map(theirs.map(({ key, partition }) => [key, partition]));
-      verdict(
-        `Kafka ${version}: we publish with ${compression}, librdkafka reads, keys are in the same partitions`,
-        ours.length === count &&
-          ours.every(({ key, partition, headers }) => places.get(key) === partition && headers.tenant === "zürich"),
-        `${count} sent, ${ours.length} read`,
-      );
-      await client.close();
-    }
+    await bomb(address, version);
     await transactions(address, version);
+    await joins(address, version);
   } finally {
     await stop();
   }
+}
+
+async function theyPublish(address, version, name, codec) {
+  const topic = topicOf(`from-${name}-${codec}`);
+  const client = await open([address]);
+  const seen = [];
+  await client.subscribe(topic, {}, (message) => void seen.push(message));
+  const sent = await ask(name, address, "produce", topic, codec, count);
+  await until(() => seen.length >= count);
+  verdict(
+    `Kafka ${version}: ${name} publishes with ${codec}, we read`,
+    seen.length === count &&
+      seen.every(({ headers, value }) => headers.tenant === "zürich" && headers.n === String(value.n)) &&
+      sameOrder(
+        sent,
+        seen.map(({ key, value }) => ({ key, value: JSON.stringify(value) })),
+      ),
+    `${sent.length} sent, ${seen.length} handled`,
+  );
+  await client.close();
+}
+
+async function wePublish(address, version, name, compression) {
+  const topic = topicOf(`to-${name}-${compression}`);
+  const client = await open([address], { compression });
+  const entries = Array.from({ length: count }, (_, n) => {
+    return { value: { n }, key: `key-${n % 20}`, headers: { tenant: "zürich" } };
+  });
+  await client.publishBatch(topic, entries);
+  // The partition of each key is that of the other client.
+  const theirs = await ask(name, address, "produce", topic, "none", 20);
+  const read = await ask(name, address, "consume", topic, count + 20);
+  const ours = read.filter(({ headers }) => headers["stoa-id"] !== undefined);
+  const places = new Map(theirs.map(({ key, partition }) => [key, partition]));
+  verdict(
+    `Kafka ${version}: we publish with ${compression}, ${name} reads, keys are in the same partitions`,
+    ours.length === count &&
+      ours.every(({ key, partition, headers }) => places.get(key) === partition && headers.tenant === "zürich"),
+    `${count} sent, ${ours.length} read`,
+  );
+  await client.close();
+}
+
+/** A batch of 600 MB of zeros is a dead letter. Other work continues while it is found out. */
+async function bomb(address, version) {
+  const client = await open([address], { partitions: 1 });
+  const { compressionsAlgorithms, Producer } = await import("@platformatic/kafka");
+  const producer = new Producer({ clientId: "bomb", bootstrapBrokers: [address] });
+  await client.publish("bomb", "before");
+  const packed = compressionsAlgorithms.gzip.compressSync;
+  // A record of 600 MB, whose length is written before it.
+  compressionsAlgorithms.gzip.compressSync = () => gzipSync(largeRecord(600_000_000), { level: 9 });
+  await producer.send({ messages: [{ topic: "bomb", value: Buffer.from("x") }], compression: "gzip" });
+  compressionsAlgorithms.gzip.compressSync = packed;
+  await client.publish("bomb", "after");
+  await producer.close();
+  const seen = [];
+  let [longest, last] = [0, performance.now()];
+  const watch = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  await client.subscribe("bomb", {}, ({ value }) => void seen.push(value));
+  await until(() => seen.length === 2);
+  const dead = await client.deadLetters.list("bomb");
+  clearInterval(watch);
+  verdict(
+    `Kafka ${version}: a batch of 600 MB of zeros is a dead letter`,
+    seen.join() === "before,after" && dead.length === 1 && dead[0].reason === "unreadable",
+    `the event loop was blocked for at most ${Math.round(longest)} ms`,
+  );
+  await client.close();
+}
+
+/** One record of so many zeros, as batches have it. */
+function largeRecord(size) {
+  const number = (value) => {
+    const bytes = [];
+    let rest = value * 2;
+    for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+    return Buffer.from([...bytes, rest]);
+  };
+  const inner = [Buffer.from([0, 0, 0, 1]), number(size), Buffer.alloc(size), Buffer.from([0])];
+  return Buffer.concat([number(inner.reduce((sum, { length }) => sum + length, 0)), ...inner]);
+}
+
+function topicOf(text) {
+  return text.toLowerCase().replaceAll(" ", "-");
 }
 
 /** librdkafka that reads committed messages sees transactions whole, and those that were aborted not at all. */
@@ -88,13 +157,54 @@ async function transactions(address, version) {
   for (let n = 0; n < 5; n++) {
     await client.transaction((tx) => tx.publishBatch("whole", [{ value: n }, { value: n + 100 }]));
   }
-  const read = await librdkafka(address, "consume", "whole", 10);
+  const read = await ask("librdkafka", address, "consume", "whole", 10);
   verdict(
     `Kafka ${version}: librdkafka reads transactions whole`,
     read.length === 10 && read.every(({ value }) => value !== '"never"'),
     `${read.length} read`,
   );
   await client.close();
+}
+
+/** Members join and leave while messages are handled and transactions are committed. */
+async function joins(address, version) {
+  const total = 2000;
+  const reader = await open([address]);
+  const out = [];
+  await reader.subscribe("joins-out", { group: "joins-out" }, ({ value }) => void out.push(value));
+  const plain = [];
+  const concurrency = 10;
+  const slow = async ({ value }) => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    plain.push(value);
+  };
+  const copy = async (messages, { tx }) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    for (const { value } of messages) await tx.publish("joins-out", value);
+  };
+  const entries = Array.from({ length: total }, (_, value) => ({ value, key: `k${value % 50}` }));
+  for (const topic of ["joins-plain", "joins-in"]) await reader.publishBatch(topic, entries);
+  const members = [];
+  const count = 6;
+  for (let n = 0; n < count; n++) {
+    const member = await open([address]);
+    members.push(member);
+    await member.subscribe("joins-plain", { group: "joins-plain", concurrency }, slow);
+    await member.subscribe("joins-in", { group: "joins-in", transactional: true, batch: 20 }, copy);
+  }
+  // All but one leave again.
+  for (const member of members.splice(1)) await member.close();
+  await until(() => new Set(out).size === total && new Set(plain).size === total);
+  const twice = plain.length - new Set(plain).size;
+  verdict(
+    `Kafka ${version}: members join and leave`,
+    out.length === total &&
+      new Set(out).size === total &&
+      new Set(plain).size === total &&
+      twice <= 2 * count * concurrency,
+    `${total} sent, ${out.length} copied in transactions, ${twice} handled twice without`,
+  );
+  await Promise.all([...members, reader].map((client) => client.close()));
 }
 
 /** Three brokers, two producers, two workers; each broker is killed and started again under load. */
@@ -153,12 +263,13 @@ async function three(folder) {
 }
 
 async function open(brokers, more = {}) {
-  const broker = await createKafkaBroker({ brokers, groupId: "judge", sessionTimeout: 6000, ...more });
-  return openMessaging(broker, { logger: quiet, timeout: 120_000 });
+  const broker = await createKafkaBroker({ brokers, groupId: "judge", sessionTimeout: 6, ...more });
+  return openMessaging(broker, { logger: quiet, timeout: 120 });
 }
 
-async function librdkafka(...args) {
-  const { stdout } = await run(python, [other, ...args.map(String)], { maxBuffer: 64 * 1024 * 1024 });
+async function ask(name, ...args) {
+  const [program, ...given] = await others[name]();
+  const { stdout } = await run(program, [...given, ...args.map(String)], { maxBuffer: 64 * 1024 * 1024 });
   return stdout
     .trim()
     .split("\n")

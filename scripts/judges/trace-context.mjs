@@ -12,7 +12,7 @@ if (suite === undefined) {
   console.error("usage: node scripts/judges/trace-context.mjs <folder of the suite> [python]");
   process.exit(2);
 }
-const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
 
 for (const samplingRate of [1, 0]) {
   const server = await service(samplingRate);

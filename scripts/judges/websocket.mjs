@@ -45,7 +45,7 @@ async function judge() {
 }
 
 async function serve(port) {
-  const { App } = await import(new URL("../../dist/index.js", import.meta.url).href);
+  const { App } = await import(new URL("../../dist/entry/index.js", import.meta.url).href);
   const { parentPort } = await import("node:worker_threads");
   const app = new App();
   app.websocket("/", { origins: "*", maxMessageSize: 64 * 1024 * 1024, compression: true }, async (socket) => {

@@ -3,14 +3,13 @@
  * test imports the whole of `stoa`, so the import graph that `vitest related` follows would choose nearly all of them.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** Folders of test/ that test a folder of src/ besides the one of the same name. */
 const alsoIn = {
-  pipeline: ["app", "route", "conformance/core.test.ts"],
-  routing: ["route", "conformance/core.test.ts"],
-  route: ["app", "conformance/core.test.ts"],
-  app: ["feature", "route", "batteries/cors", "batteries/rate-limit", "conformance/core.test.ts"],
+  pipeline: ["app", "routing", "conformance/core.test.ts"],
+  routing: ["app", "conformance/core.test.ts"],
+  app: ["feature", "routing", "batteries/cors", "batteries/rate-limit", "conformance/core.test.ts"],
   feature: ["app", "engines/engine.test.ts"],
   di: ["conformance/core.test.ts"],
   guards: ["auth/combinations.test.ts", "conformance/authentication.test.ts"],
@@ -21,10 +20,10 @@ const alsoIn = {
   batteries: ["app", "conformance/core.test.ts"],
   engines: ["orm/results.test.ts", "orm/writing.test.ts", "testing/rollback.test.ts"],
   orm: ["conformance/books.test.ts"],
-  patterns: ["patterns/admin"],
+  patterns: ["console"],
 };
 
-/** Reads the tests once. `path` is a source file below the root, such as `src/http/json.ts`. */
+/** Reads the tests once. `path` is a source file below the root, such as `src/http/json/json.ts`. */
 export function relatedTests(root) {
   const tests = readdirSync(join(root, "test"), { recursive: true })
     .filter((name) => name.endsWith(".test.ts"))
@@ -40,13 +39,17 @@ export function relatedTests(root) {
 function steps(path, tests, imports) {
   const seen = new Set();
   const room = /^src\/((?:batteries|engines)\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? "";
-  const mirror = path.replace(/^src\//, "test/").replace(/\.ts$/, ".test.ts");
+  const name = basename(path).replace(/\.ts$/, ".test.ts");
   const below = (name) => tests.filter((test) => test === `test/${name}` || test.startsWith(`test/${name}/`));
   const folder = dirname(path).slice("src/".length);
   let nearest = folder;
   while (nearest !== room && below(nearest).length === 0) nearest = dirname(nearest);
   return [
-    tests.filter((test) => test === mirror || imports.get(test).has(path)),
+    // The test of a file in a subfolder may stand in the folder above.
+    tests.filter((test) => {
+      const stands = dirname(test).slice("test/".length);
+      return (basename(test) === name && isBelow(folder, stands)) || imports.get(test).has(path);
+    }),
     nearest === room ? [] : below(nearest),
     // For a file in a subfolder, the tests of other subfolders are about something else.
     below(room).filter((test) => folder === room || dirname(test) === `test/${room}`),
@@ -54,6 +57,10 @@ function steps(path, tests, imports) {
   ]
     .map((step) => step.filter((test) => !seen.has(test) && seen.add(test)))
     .filter((step) => step.length > 0);
+}
+
+function isBelow(folder, other) {
+  return folder === other || folder.startsWith(`${other}/`);
 }
 
 /** The sources that a test imports itself. */

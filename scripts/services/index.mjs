@@ -5,8 +5,8 @@
  *
  * `start` takes the service from the machine or installs it, starts it on the private port with its data in the
  * temporary folder, and resolves, when it is ready, to the value of the environment variable and a way to stop it. It
- * throws if the service is not available. A test file requests it with `service("redis")` of test/support/service.ts. A
- * service that needs another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
+ * throws if the service is not available. A test file requests it with `service("redis")` of test/support/service.ts, or
+ * names its variable, as the tests of packages in examples/ do. A service that needs another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
  */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,6 +15,7 @@ import chromium from "./chromium.mjs";
 import django from "./django.mjs";
 import elasticmq from "./elasticmq.mjs";
 import kafka from "./kafka.mjs";
+import nats from "./nats.mjs";
 import otlp from "./otlp.mjs";
 import pgbouncer from "./pgbouncer.mjs";
 import { freePort } from "./ports.mjs";
@@ -41,6 +42,7 @@ export const services = [
   rabbitmq,
   kafka,
   elasticmq,
+  nats,
 ];
 
 /**
@@ -52,16 +54,18 @@ export const services = [
 /**
  * The services that the chosen test files ask for; without a filter, or with one that names no file, all files count.
  *
- * @param {string} testFolder
+ * @param {string[]} folders with tests
  * @param {string[]} filters
  * @param {Service[]} known
  */
-export async function neededServices(testFolder, filters = [], known = services) {
-  const names = (await readdir(testFolder, { recursive: true })).filter((name) => name.endsWith(".test.ts"));
-  const paths = names.map((name) => join(testFolder, name));
+export async function neededServices(folders, filters = [], known = services) {
+  const names = await Promise.all(folders.map((folder) => readdir(folder, { recursive: true })));
+  const paths = names.flatMap((list, index) => list.map((name) => join(folders[index], name))).filter(isTest);
   const chosen = paths.filter((path) => filters.some((filter) => path.includes(filter)));
   const texts = await Promise.all((chosen.length > 0 ? chosen : paths).map((path) => readFile(path, "utf8")));
-  const asked = known.filter(({ name }) => texts.some((text) => text.includes(`service("${name}")`)));
+  const asked = known.filter(({ name, env }) =>
+    texts.some((text) => text.includes(`service("${name}")`) || text.includes(`process.env.${env};`)),
+  );
   const needed = new Set(asked.flatMap(({ needs = [] }) => needs));
   return known.filter((service) => asked.includes(service) || needed.has(service.name));
 }
@@ -69,11 +73,11 @@ export async function neededServices(testFolder, filters = [], known = services)
 /**
  * Starts services one after the other, in this order. Resolves to the environment for the tests, the services that
  * could not be had with the reason, and `stop`, which takes everything down again and may be called at any time and more
- * than once.
+ * than once. No further service is started once `isOver` returns true.
  *
  * @param {Service[]} wanted
  */
-export async function startServices(wanted, log = console.error) {
+export async function startServices(wanted, { log = console.error, isOver = () => false } = {}) {
   /** @type {Record<string, string>} */
   const env = {};
   const unavailable = [];
@@ -84,6 +88,7 @@ export async function startServices(wanted, log = console.error) {
     for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
   };
   for (const service of wanted) {
+    if (isOver()) break;
     const folder = await mkdtemp(join(tmpdir(), `stoa-${service.name}-`));
     stops.push(() => rm(folder, { recursive: true, force: true }));
     try {
@@ -98,4 +103,8 @@ export async function startServices(wanted, log = console.error) {
     }
   }
   return { env, unavailable, stop };
+}
+
+function isTest(path) {
+  return path.endsWith(".test.ts");
 }

@@ -35,11 +35,7 @@ export async function startKafka(
     heap = 384,
   } = {},
 ) {
-  const lib = await jars(
-    `kafka-${version}`,
-    [`org.apache.kafka:kafka_2.13:${version}`, "org.slf4j:slf4j-simple:1.7.36"],
-    log,
-  );
+  const lib = await kafkaJars(version, log);
   const options = [`-Xmx${heap}m`, ...java, quiet, "-cp", `${lib}/*`];
   const other = controller || (await freePort());
   const file = join(folder, "server.properties");
@@ -57,6 +53,11 @@ export async function startKafka(
     patience: 120_000,
   });
   return { value: `127.0.0.1:${port}`, stop: child.stop, pid: child.pid, controller: other };
+}
+
+/** The folder with the broker and the Java client. */
+export function kafkaJars(version, log) {
+  return jars(`kafka-${version}`, [`org.apache.kafka:kafka_2.13:${version}`, "org.slf4j:slf4j-simple:1.7.36"], log);
 }
 
 /**

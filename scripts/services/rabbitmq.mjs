@@ -42,6 +42,8 @@ export async function startRabbit(folder, port, ports = null) {
     RABBITMQ_PID_FILE: join(folder, "pid"),
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, "plugins"),
     RABBITMQ_CONFIG_FILE: join(folder, "none"),
+    // A message that leaves a delay queue before its target is back, while the node starts, is sent again after 3 minutes.
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "-rabbit dead_letter_worker_publisher_confirm_timeout 5000",
     ERL_EPMD_PORT: String(names),
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
@@ -58,6 +60,11 @@ export async function startRabbit(folder, port, ports = null) {
     stop,
     ports: [distribution, names],
     kill: () => killTree(child.pid),
+    /** Runs `rabbitmqctl` on the node. */
+    async ctl(...args) {
+      const { code, output } = await run(script.replace(/rabbitmq-server$/, "rabbitmqctl"), args, { env });
+      if (code !== 0) throw new Error(`rabbitmqctl ${args.join(" ")} failed: ${output}`);
+    },
   };
 }
 

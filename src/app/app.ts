@@ -1,23 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Factory, FactoryOptions } from "../di/container.js";
 import type { Inject, Provided } from "../di/depends.js";
-import type { FacesOf } from "../feature/feature.js";
+import type { FacesOf, Feature } from "../feature/feature.js";
 import type { Host } from "../feature/host.js";
 import { Request } from "../http/request.js";
-import { decorating } from "../internal/decorating.js";
-import type { Logger } from "../internal/logger.js";
-import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
-import { onDemand } from "../internal/on-demand.js";
-import { isPlainObject } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { decorating } from "../kit/decorating.js";
+import type { Logger } from "../kit/logger.js";
+import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
+import { onDemand } from "../kit/on-demand.js";
+import { isPlainObject } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import { checkErrorClass, type ErrorClass, type ExceptionHandler } from "../pipeline/exceptions.js";
-import { attach, type Blueprint } from "../route/blueprint.js";
-import { type Decorator, Router } from "../route/router.js";
+import { attach, type Blueprint } from "../routing/blueprint.js";
+import { type Decorator, Router } from "../routing/router.js";
 import { run } from "../server/run.js";
 import type { RunOptions } from "../server/run-options.js";
 import type { RunningServer } from "../server/running-server.js";
 import { features } from "./features.js";
 import { AppHost } from "./host.js";
+import { assertInstallable } from "./install.js";
 import type { Hook, LifecycleEvent } from "./lifecycle.js";
 
 /** Application-level values. Declare them by merging into this interface. */
@@ -102,7 +103,7 @@ class BaseApp extends Router {
     return this.#registerFactory("scoped", name, given);
   }
 
-  /** Registers a value that is made anew for each use. */
+  /** Registers a value that is made for each use. */
   registerTransient(name: string, factory: (request: Request) => unknown): this;
   registerTransient<I extends Inject = Record<never, never>>(
     name: string,
@@ -111,6 +112,26 @@ class BaseApp extends Router {
   ): this;
   registerTransient(name: string, ...given: unknown[]): this {
     return this.#registerFactory("transient", name, given);
+  }
+
+  /**
+   * Installs a feature from outside: the application gains its members. The result has them in its type; a package can
+   * also declare them for every `App`.
+   */
+  install<Face, Given extends readonly unknown[]>(
+    feature: Feature<Face, Given>,
+    ...given: Given
+  ): this & Face & SnakeMembers<Face, keyof Face, this & Face> {
+    this.#host.assertOpen("install()");
+    const { lifecycle } = this.#host;
+    const added = feature as unknown as Feature;
+    assertInstallable(this, lifecycle.installed, added);
+    // First, so that nothing is left of a feature that refuses its options.
+    feature.install(this.#host, ...given);
+    added.addMembers(this, hostOf);
+    added.addToRequests(this.#host);
+    lifecycle.install(added);
+    return this as never;
   }
 
   /** Replaces a dependency in a test. Returns a function that restores it. */
@@ -202,7 +223,7 @@ class BaseApp extends Router {
 const apps = new WeakMap<Host, App>();
 const withWeb = onDemand(() => import("../http/web.js"));
 
-type ContractNames = "registerBlueprint" | "registerSingleton" | "addGuard";
+type ContractNames = "registerBlueprint" | "registerSingleton" | "addGuard" | "nodeListener";
 type Faces = FacesOf<typeof features>;
 
 /** The application: routes, middleware, dependencies and features, and the server that runs them. */
@@ -217,10 +238,23 @@ export interface App
 interface OverloadedNames {
   readonly on_event: BaseApp["onEvent"];
   readonly exception_handler: BaseApp["exceptionHandler"];
+  readonly register_scoped: BaseApp["registerScoped"];
+  readonly register_transient: BaseApp["registerTransient"];
 }
 
-addSnakeNames(BaseApp.prototype, ["registerBlueprint", "registerSingleton", "onEvent", "exceptionHandler"]);
-for (const feature of features) feature.install(BaseApp.prototype, hostOf);
+addSnakeNames(BaseApp.prototype, [
+  "registerBlueprint",
+  "registerSingleton",
+  "registerScoped",
+  "registerTransient",
+  "onEvent",
+  "exceptionHandler",
+  "nodeListener",
+]);
+for (const feature of features) {
+  feature.addMembers(BaseApp.prototype, hostOf);
+  feature.addToRequests();
+}
 
 // The name that other frameworks use. It is not in the types, so that editors do not offer it.
 Object.defineProperty(BaseApp.prototype, "listen", {

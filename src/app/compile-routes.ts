@@ -1,17 +1,17 @@
-import { authorizationConflict } from "../auth/authorization-conflict.js";
 import type { Container } from "../di/container.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { type Guard, guardStage } from "../guards/guard.js";
-import { decompressRules } from "../http/content-encoding.js";
+import { decompressRules } from "../http/body/content-encoding.js";
 import { requestMethods } from "../http/methods.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
-import type { Logger } from "../internal/logger.js";
+import { milliseconds } from "../kit/duration.js";
+import type { Logger } from "../kit/logger.js";
+import { Deadlines } from "../kit/time/deadlines.js";
 import { compile, type OnError, type Run } from "../pipeline/compile.js";
-import { Deadlines } from "../pipeline/deadlines.js";
 import { type AnyHandler, endpoint, type Step } from "../pipeline/endpoint.js";
 import { forRoute, type Middleware, type RouteInfo, toMiddleware } from "../pipeline/middleware.js";
-import { type RouteDefinition, settingsOf } from "../route/definition.js";
+import { type RouteDefinition, settingsOf } from "../routing/definition.js";
 import type { Pattern } from "../routing/pattern.js";
 import { parsePattern } from "../routing/pattern.js";
 import type { OnDemand } from "./on-demand.js";
@@ -23,9 +23,13 @@ export interface AppRoute {
   run: Run;
 }
 
-export interface CompileParts {
+/** The middleware and guards that all routes have. */
+export interface RouteParts {
   readonly middleware: readonly Middleware[];
   readonly guards: readonly Guard[];
+}
+
+export interface CompileParts extends RouteParts {
   readonly container: Container;
   readonly onError: OnError;
   readonly logger: Logger;
@@ -53,18 +57,19 @@ export function compileRoutes(routes: readonly AppRoute[], parts: CompileParts):
 /** Said once, for the first route: the cause is the same for all. */
 function warnOfConflict(routes: readonly AppRoute[], parts: CompileParts): void {
   for (const { definition } of routes) {
-    const conflict = authorizationConflict(middlewareOf(definition, parts), ownerOf(definition), definition.path);
-    if (conflict === null) continue;
+    const all = middlewareOf(definition, parts);
+    const conflict = all.map((item) => item.conflict?.(all, ownerOf(definition), definition.path)).find(Boolean);
+    if (conflict === undefined) continue;
     parts.logger.warn(conflict);
     return;
   }
 }
 
-function ownerOf({ methods, path }: RouteDefinition): string {
+export function ownerOf({ methods, path }: RouteDefinition): string {
   return `${methods.join(", ")} ${path}`;
 }
 
-function middlewareOf({ scopes, options }: RouteDefinition, parts: CompileParts): Middleware[] {
+function middlewareOf({ scopes, options }: RouteDefinition, parts: RouteParts): Middleware[] {
   return [
     ...parts.middleware,
     ...scopes.flatMap((scope) => scope.middleware),
@@ -72,12 +77,18 @@ function middlewareOf({ scopes, options }: RouteDefinition, parts: CompileParts)
   ];
 }
 
-function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
+/** The middleware and the guards of one route, in the order in which they run. */
+export function stagesOf(definition: RouteDefinition, parts: RouteParts): Middleware[] {
   const { options, scopes, websocket, methods, path, internal = false } = definition;
-  const owner = ownerOf(definition);
   const guards = [...parts.guards, ...scopes.flatMap((scope) => scope.guards), ...(options.guards ?? [])];
   const middleware = middlewareOf(definition, parts);
   if (guards.length > 0 && !internal) middleware.push(guardStage(guards));
+  return forRoute(middleware, { pattern: path, methods, websocket, options: settingsOf(definition), internal });
+}
+
+function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
+  const { options, websocket, path } = definition;
+  const owner = ownerOf(definition);
   const steps: Step[] = [];
   const validation = parts.validation?.validationStep(options, owner, parsePattern(path).paramNames);
   if (validation) steps.push(validation);
@@ -87,15 +98,15 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
     handler = parts.responses.respondingTo(handler, options.response, owner);
   }
   const streams = options.stream === true || websocket;
-  const seconds = options.timeout ?? (streams ? 0 : parts.requestTimeout);
+  const timeout = milliseconds(options.timeout ?? (streams ? 0 : parts.requestTimeout));
   return compile({
-    middleware: forRoute(middleware, { pattern: path, methods, websocket, options: settingsOf(definition), internal }),
+    middleware: stagesOf(definition, parts),
     endpoint: endpoint(handler, steps, options.status ?? 0, parts.onError),
     onError: parts.onError,
     readBody: !streams,
     bodyLimit: options.bodyLimit ?? null,
     decompress: decompressRules(options.decompress),
-    deadlines: seconds > 0 ? deadlinesOf(deadlines, seconds * 1000) : null,
+    deadlines: timeout > 0 ? deadlinesOf(deadlines, timeout) : null,
   });
 }
 

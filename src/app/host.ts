@@ -1,29 +1,30 @@
-import { openSockets } from "../batteries/websockets/feature.js";
 import { Container } from "../di/container.js";
 import type { Inject } from "../di/depends.js";
-import type { ListedRoute } from "../error-pages/not-found-page.js";
-import type { Feature, OpenHost } from "../feature/feature.js";
-import type { HostPipeline, HostRoute, HostSocketRoute, Phase } from "../feature/host.js";
+import { httpError } from "../errors/http-error.js";
+import type { ListedRoute } from "../errors/pages/not-found-page.js";
+import type { Feature } from "../feature/feature.js";
+import type { Host, HostPipeline, HostRoute, HostSocketRoute, Phase } from "../feature/host.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
-import type { Logger } from "../internal/logger.js";
-import type { Tracer } from "../internal/tracer.js";
-import { ValueError } from "../internal/value-error.js";
+import type { Logger } from "../kit/logger.js";
+import type { Tracer } from "../kit/tracer.js";
+import { ValueError } from "../kit/value-error.js";
 import { createLogger } from "../logging/create-logger.js";
 import type { Step } from "../pipeline/endpoint.js";
 import { ExceptionHandlers } from "../pipeline/exceptions.js";
-import type { Middleware, Run } from "../pipeline/middleware.js";
+import type { Middleware, OnError, Run } from "../pipeline/middleware.js";
 import { createOnError } from "../pipeline/on-error.js";
 import type { SharedStores, StoreExtension, StoreRequest } from "../pipeline/shared-stores.js";
-import type { RouteDefinition } from "../route/definition.js";
-import { emptyScope, type RouteSink } from "../route/router.js";
-import { UnmadeRoutes } from "../route/unmade.js";
+import type { RouteDefinition } from "../routing/definition.js";
+import { emptyScope, type RouteSink } from "../routing/router.js";
 import { RouteTable, websocketMethod } from "../routing/table.js";
-import type { HubServices } from "../server/exchange/service.js";
-import type { RunSettings, RunTarget } from "../server/run-target.js";
+import { UnmadeRoutes } from "../routing/unmade.js";
+import type { RouteWatch, RunSettings, RunTarget } from "../server/run-target.js";
+import type { HubServices } from "../server/worker-messages/service.js";
 import type { SocketOptions } from "../websocket/options.js";
-import { type AppRoute, appRoute, compileRoutes, compileUnrouted } from "./compile-routes.js";
+import { WebSocketRegistry } from "../websocket/registry.js";
+import { type AppRoute, appRoute, compileRoutes, compileUnrouted, ownerOf } from "./compile-routes.js";
 import { Lifecycle } from "./lifecycle.js";
 import { loadOnDemand } from "./on-demand.js";
 import { defaultSettings } from "./settings.js";
@@ -33,12 +34,13 @@ import { StoreRegistry } from "./store-registry.js";
 const defaultBodyLimit = 10_485_760;
 
 /** The machinery behind an App: one object for its routes, its features, the server and the requests. */
-export class AppHost implements OpenHost, RunTarget, RouteSink {
+export class AppHost implements Host, RunTarget, RouteSink {
   readonly scope = emptyScope();
   readonly unmade = new UnmadeRoutes();
   readonly container = new Container();
   readonly exceptions = new ExceptionHandlers();
   readonly lifecycle: Lifecycle;
+  readonly sockets = new WebSocketRegistry();
   bodyLimit: number = defaultBodyLimit;
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
@@ -55,6 +57,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   #logger: Logger | null = null;
   #compiled = false;
   #unrouted: Run = notStarted;
+  #routeWatch: RouteWatch | null = null;
 
   constructor(features: readonly Feature[]) {
     this.lifecycle = new Lifecycle(features);
@@ -100,6 +103,11 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
 
   get routes(): readonly RouteDefinition[] {
     return this.#routes.map((route) => route.definition);
+  }
+
+  /** Routes that no path of the HTTP server leads to: the methods of gRPC. */
+  get pipelines(): readonly RouteDefinition[] {
+    return this.#pipelines.map((route) => route.definition);
   }
 
   use(middleware: Middleware): void {
@@ -157,12 +165,16 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     this.#stores.extend(kind, over);
   }
 
-  async services(): Promise<HubServices> {
-    return (await import("../engines/machine/services.js")).machineServices();
+  services(): Promise<HubServices> {
+    return this.lifecycle.services();
   }
 
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
     return this.#stores.choose(kind, request);
+  }
+
+  fallback<Kind extends keyof SharedStores>(kind: Kind, local: SharedStores[Kind]): SharedStores[Kind] {
+    return this.#stores.fallback(kind, local);
   }
 
   accept(definitions: readonly RouteDefinition[]): () => void {
@@ -191,6 +203,15 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
   configure(settings: RunSettings): void {
     this.assertOpen("run()");
     this.#settings = settings;
+  }
+
+  watchRoutes(watch: RouteWatch): void {
+    this.#routeWatch = watch;
+  }
+
+  /** The part of the start that connects nothing, for commands that look at the routes. No start may follow. */
+  prepare(): Promise<void> {
+    return this.lifecycle.prepare(this, () => this.#compile());
   }
 
   start(): Promise<void> {
@@ -243,11 +264,21 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
       requestTimeout,
       ...onDemand,
       websocket: (route: RouteDefinition) =>
-        websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, openSockets(this)),
+        websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, this.sockets),
     };
     compileRoutes([...this.#routes, ...this.#pipelines], parts);
+    this.#watchRoutes(parts.onError);
     this.#unrouted = compileUnrouted(parts);
     this.#compiled = true;
+  }
+
+  #watchRoutes(onError: OnError): void {
+    if (this.#routeWatch === null) return;
+    const refuse = (request: Request): Response | Promise<Response> =>
+      onError(request, httpError("SERVICE_UNAVAILABLE", undefined, { headers: { "Retry-After": "10" } }), "sync");
+    for (const route of this.#routes) {
+      route.run = this.#routeWatch.around(ownerOf(route.definition), route.run, refuse);
+    }
   }
 
   /** The routes for the page of a path without one. Those of features are hidden, as in the API's documentation. */
@@ -271,7 +302,7 @@ export class AppHost implements OpenHost, RunTarget, RouteSink {
     for (const method of route.definition.methods) this.#table.add(method, route);
   }
 
-  /** Drops all routes but the first `count`. The table is made anew: no route can be taken out of it. */
+  /** Drops all routes but the first `count`. The table is made again: no route can be taken out of it. */
   #keepRoutes(count: number): void {
     this.#routes.length = count;
     this.#table = new RouteTable();

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Feature } from "../feature/feature.js";
 import type { Host, Phase } from "../feature/host.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
+import type { HubServices } from "../server/worker-messages/service.js";
 
 export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
@@ -12,7 +13,8 @@ export type Hook = () => unknown;
  */
 export class Lifecycle {
   readonly #hooks: Record<LifecycleEvent, Hook[]> = { startup: [], shutdown: [] };
-  readonly #features: readonly Feature[];
+  readonly #features: Feature[];
+  readonly installed: Feature[] = [];
   readonly #opened: Feature[] = [];
   #starting: Promise<void> | null = null;
   #draining: Promise<void> | null = null;
@@ -22,7 +24,23 @@ export class Lifecycle {
   #insideHook: AsyncLocalStorage<true> | null = null;
 
   constructor(features: readonly Feature[]) {
-    this.#features = features;
+    this.#features = [...features];
+  }
+
+  /**
+   * Adds a feature from outside: an engine behind the other engines, so that it is open while the features that use it run;
+   * any other one before the last, which documents the routes of all others.
+   */
+  install(feature: Feature): void {
+    const place = feature.isEngine ? this.#features.findLastIndex(({ isEngine }) => isEngine) + 1 : -1;
+    this.#features.splice(place, 0, feature);
+    this.installed.push(feature);
+  }
+
+  /** The state that the supervisor keeps for its workers, of all features. */
+  async services(): Promise<HubServices> {
+    const all = await Promise.all(this.#features.map((feature) => feature.services?.()));
+    return Object.assign({}, ...all);
   }
 
   get phase(): Phase {
@@ -45,9 +63,7 @@ export class Lifecycle {
   /** Throws in a startup hook, for a call that waits for the start to end: the start waits for the hook. */
   assertOutsideHook(call: string): void {
     if (this.#insideHook?.getStore() !== true) return;
-    throw new Error(
-      `${call} in a startup hook would wait for ever: it waits for the start, and the start for the hook`,
-    );
+    throw new Error(`${call} in a startup hook would wait forever: it waits for the start, and the start for the hook`);
   }
 
   /** Informs the features that the server drains. Never rejects; `stop` waits for it. */
@@ -65,13 +81,19 @@ export class Lifecycle {
     return (this.#stopping ??= this.#stop(host, this.#starting));
   }
 
-  async #start(host: Host, compile: () => void | Promise<void>): Promise<void> {
+  /** The part of the start that connects nothing: routes and settings are final after it. */
+  async prepare(host: Host, compile: () => void | Promise<void>): Promise<void> {
     this.#phase = "starting";
     for (const feature of this.#features) {
       const preparing = feature.prepare?.(host);
       if (preparing) await preparing;
     }
     await compile();
+    for (const feature of this.#features) feature.review?.(host);
+  }
+
+  async #start(host: Host, compile: () => void | Promise<void>): Promise<void> {
+    await this.prepare(host, compile);
     try {
       for (const feature of this.#features) {
         // Closed even if it fails to open: a pool may have opened half of its connections.

@@ -1,11 +1,11 @@
-import type { RouteDefinition } from "../route/definition.js";
+import type { RouteDefinition } from "../routing/definition.js";
 
 /** Code that only some applications need; null where nothing needs it. */
 export interface OnDemand {
   readonly validation: typeof import("../validation/validate.js") | null;
   readonly responses: typeof import("../validation/response.js") | null;
   readonly websocket: typeof import("../websocket/endpoint.js") | null;
-  readonly errorPage: typeof import("../error-pages/development-page.js") | null;
+  readonly errorPage: typeof import("../errors/pages/development-page.js") | null;
 }
 
 const inputs = ["params", "query", "headers", "body", "form"] as const;
@@ -19,7 +19,7 @@ export async function loadOnDemand(routes: readonly RouteDefinition[], debug: bo
     validates ? import("../validation/validate.js") : null,
     responds ? import("../validation/response.js") : null,
     speaksWebSocket ? import("../websocket/endpoint.js") : null,
-    debug ? import("../error-pages/development-page.js") : null,
+    debug ? import("../errors/pages/development-page.js") : null,
   ]);
   return { validation, responses, websocket, errorPage };
 }

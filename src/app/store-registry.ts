@@ -27,6 +27,10 @@ export class StoreRegistry {
     return store;
   }
 
+  fallback<Kind extends keyof SharedStores>(kind: Kind, local: SharedStores[Kind]): SharedStores[Kind] {
+    return this.#extensions[kind]?.(local) ?? local;
+  }
+
   /**
    * Logs, once for all workers of a server, everything that each of them keeps for itself. That is so only where another
    * program, such as a process manager, has started the workers.

@@ -1,7 +1,7 @@
 import { UnauthorizedError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
-import { isPromise } from "../internal/is-promise.js";
-import { ValueError } from "../internal/value-error.js";
+import { isPromise } from "../kit/is-promise.js";
+import { ValueError } from "../kit/value-error.js";
 import type { StoreSource } from "../pipeline/shared-stores.js";
 import { Auth } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";

@@ -1,7 +1,8 @@
-import { isToken } from "../http/headers.js";
+import { isHeaderName } from "../http/fields/headers.js";
 import type { Request } from "../http/request.js";
-import { isPlainObject, readOptions, required } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { type Check, isPlainObject } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { blinded } from "./same-text.js";
 import { unauthorized } from "./unauthorized.js";
@@ -9,12 +10,17 @@ import { unauthorized } from "./unauthorized.js";
 /** The names of the services or persons that hold keys, by key. */
 export type ApiKeys = Readonly<Record<string, string>> | ReadonlyMap<string, string>;
 
-export interface ApiKeyAuthOptions {
+const areKeys: Check<ApiKeys> = (value) =>
+  isPlainObject(value) || value instanceof Map ? undefined : "a mapping of keys to the names of their holders";
+
+const apiKeyOptions = options("ApiKeyAuth", {
   /** The accepted keys and the names of their holders. */
-  readonly keys: ApiKeys;
+  keys: option.required(areKeys, readKeys),
   /** The header that holds the key. Default "X-API-Key". */
-  readonly header?: string;
-}
+  header: option(isHeaderName, "X-API-Key"),
+});
+
+export type ApiKeyAuthOptions = OptionsOf<typeof apiKeyOptions.fields> & { readonly keys: ApiKeys };
 
 /**
  * Authenticates requests by an API key in a header. The name of its holder is put into `request.context.api_key_name`;
@@ -31,12 +37,13 @@ export class ApiKeyAuth extends SchemeAuth {
 
   constructor(keys: ApiKeys | ApiKeyAuthOptions, header?: string) {
     super();
-    const options = readArguments(keys, header);
-    const given = options.header ?? "X-API-Key";
-    this.#names = new Map(readKeys(options.keys).map(([key, name]) => [digestOf(key), name]));
-    this.#header = given.toLowerCase();
-    this.#challenge = `ApiKey header="${given}"`;
-    this.securityScheme = { type: "apiKey", in: "header", name: given };
+    // A mapping of keys to names cannot be mistaken for options.
+    const isOptions = header === undefined && isPlainObject(keys) && typeof keys["keys"] === "object";
+    const settings = apiKeyOptions.read([isOptions ? keys : { keys, header }]);
+    this.#names = settings.keys;
+    this.#header = settings.header.toLowerCase();
+    this.#challenge = `ApiKey header="${settings.header}"`;
+    this.securityScheme = { type: "apiKey", in: "header", name: settings.header };
   }
 
   authenticate(request: Request): void {
@@ -57,21 +64,8 @@ function digestOf(key: string): string {
   return blinded(key).toString("latin1");
 }
 
-/** The keys and the header, or both as options. A mapping of keys to names cannot be mistaken for options. */
-function readArguments(first: unknown, header: unknown): ApiKeyAuthOptions {
-  const isOptions = header === undefined && isPlainObject(first) && typeof first["keys"] === "object";
-  const options = isOptions ? first : { keys: first, header };
-  const read = readOptions<ApiKeyAuthOptions>("ApiKeyAuth", options, checks);
-  return { keys: required("ApiKeyAuth", read, "keys"), header: read.header ?? "X-API-Key" };
-}
-
-const checks = {
-  keys: (value: unknown) =>
-    isPlainObject(value) || value instanceof Map ? undefined : "a mapping of keys to the names of their holders",
-  header: (value: unknown) => (typeof value === "string" && isToken(value) ? undefined : "the name of a header"),
-};
-
-function readKeys(keys: ApiKeys): [key: string, name: string][] {
+/** The names by the digests of the keys. */
+function readKeys(keys: ApiKeys): ReadonlyMap<string, string> {
   const entries: [string, string][] = keys instanceof Map ? [...keys] : Object.entries(keys);
   if (entries.length === 0) throw new ValueError("ApiKeyAuth needs at least one key");
   for (const [key, name] of entries) {
@@ -81,5 +75,5 @@ function readKeys(keys: ApiKeys): [key: string, name: string][] {
     }
     if (typeof name !== "string" || name === "") throw new ValueError("an API key must be mapped to a name");
   }
-  return entries;
+  return new Map(entries.map(([key, name]) => [digestOf(key), name]));
 }

@@ -1,5 +1,5 @@
 import type { Request } from "../http/request.js";
-import { addSnakeNames } from "../internal/names.js";
+import { addSnakeNames } from "../kit/names.js";
 import type { Middleware } from "../pipeline/middleware.js";
 import type { StoreSource } from "../pipeline/shared-stores.js";
 import { SkippedPaths } from "./skipped-paths.js";
@@ -50,4 +50,17 @@ export abstract class SchemeAuth extends Auth {
   /** The key of the scheme among the components of an OpenAPI document. */
   abstract readonly schemeName: string;
   abstract readonly securityScheme: SecurityScheme;
+
+  /** A request has one Authorization field, so that it can satisfy one reader of it only. */
+  conflict(all: readonly Middleware[], owner: string, path: string): string | undefined {
+    const readers = all.filter(
+      (item) => item instanceof SchemeAuth && item.securityScheme.type === "http" && !item.skips(path),
+    );
+    if (readers.length < 2) return undefined;
+    const names = readers.map((item) => item.constructor.name).join(" and ");
+    return (
+      `${names} both read the Authorization header, so no request to ${owner} can satisfy both: ` +
+      "accept either of them with new AnyAuth(...), or give each its own paths with skipPath()"
+    );
+  }
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import type { Request } from "../http/request.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
-import type { EitherSpelling } from "../internal/names.js";
-import { type Checks, is, readCall, required } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
+import type { EitherSpelling } from "../kit/names.js";
+import { type Check, is } from "../kit/options.js";
 import { SchemeAuth, type SecurityScheme } from "./auth.js";
 import { unauthorized } from "./unauthorized.js";
 import { Verifications } from "./verifications.js";
@@ -11,14 +11,25 @@ import { Verifications } from "./verifications.js";
 /** Checks a name and a password. Only `true` accepts the request. */
 export type VerifyFunction = (username: string, password: string) => boolean | Promise<boolean>;
 
-export interface BasicAuthOptions {
-  /** Checks a name and a password; it may return a promise. */
-  readonly verifyFunction: VerifyFunction;
-  /** The realm, which browsers show when they ask for the password. Default "restricted". */
-  readonly realm?: string;
-  /** Verifications that run at once; others wait, and beyond 50 times as many requests get 503. Default 16. */
-  readonly maxVerifications?: number;
-}
+const isRealm: Check<string> = (value) =>
+  typeof value === "string" && /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(value)
+    ? undefined
+    : "printable ASCII without quotes and backslashes";
+
+const basicAuthOptions = options(
+  "BasicAuth",
+  {
+    /** Checks a name and a password; it may return a promise. */
+    verifyFunction: option.required<VerifyFunction>(is.function),
+    /** The realm, which browsers show when they ask for the password. Default "restricted". */
+    realm: option(isRealm, "restricted"),
+    /** Verifications that run at once; others wait, and beyond 50 times as many requests get 503. Default 16. */
+    maxVerifications: option(is.integer(1), 16),
+  },
+  { order: ["verifyFunction", "realm"] },
+);
+
+export type BasicAuthOptions = OptionsOf<typeof basicAuthOptions.fields>;
 
 /** The largest number of characters in credentials; no real password is longer. */
 const maxLength = 4096;
@@ -35,11 +46,10 @@ export class BasicAuth extends SchemeAuth {
 
   constructor(verify: VerifyFunction | EitherSpelling<BasicAuthOptions>, realm?: string) {
     super();
-    const given = realm === undefined ? [verify] : [verify, realm];
-    const options = readCall<BasicAuthOptions>("BasicAuth", given, ["verifyFunction", "realm"], checks);
-    this.#verify = required("BasicAuth", options, "verifyFunction");
-    this.#verifications = new Verifications(options.maxVerifications ?? 16);
-    this.#challenge = `Basic realm="${checkRealm(options.realm ?? "restricted")}", charset="UTF-8"`;
+    const settings = basicAuthOptions.read(realm === undefined ? [verify] : [verify, realm]);
+    this.#verify = settings.verifyFunction;
+    this.#verifications = new Verifications(settings.maxVerifications);
+    this.#challenge = `Basic realm="${settings.realm}", charset="UTF-8"`;
   }
 
   authenticate(request: Request): void | Promise<void> {
@@ -77,16 +87,3 @@ function readCredentials(header: string): { username: string; password: string }
   if (colon === -1 || control.test(text)) return null;
   return { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
-
-function checkRealm(realm: string): string {
-  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(realm)) {
-    throw new ValueError("option 'realm' in BasicAuth must be printable ASCII without quotes and backslashes");
-  }
-  return realm;
-}
-
-const checks: Checks<BasicAuthOptions> = {
-  verifyFunction: is.function,
-  realm: is.text,
-  maxVerifications: is.integer(1),
-};

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../internal/node-modules.js";
+import { nodeCrypto } from "../kit/node-modules.js";
 
 /** A random key of this process, so that nobody outside can find texts whose digests have the same beginning. */
 let processKey: Buffer | undefined;

@@ -1,6 +1,6 @@
 import { decodedPath } from "../http/path.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import { pathKind } from "../routing/tree.js";
 
 /** Paths that a middleware skips: each path itself and everything below it. */

@@ -1,6 +1,6 @@
-import { camelCase, snakeCase } from "../internal/names.js";
-import { didYouMean } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
+import { camelCase, snakeCase } from "../kit/names.js";
+import { didYouMean } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
 import { readSwitch } from "../server/command-line.js";
 
 /** One option of a command. Its flag is its name with dashes: `dryRun` is `--dry-run`. */
@@ -75,6 +75,11 @@ export function flagOf(name: string): string {
   return `--${snakeCase(name).replaceAll("_", "-")}`;
 }
 
+/** The flag in lists: a switch that is on by itself is shown with the flag that turns it off. */
+export function shownFlag(name: string, { on }: OptionSpec): string {
+  return on ? flagOf(name).replace("--", "--no-") : flagOf(name);
+}
+
 interface Flag {
   readonly name: string;
   readonly negated: boolean;
@@ -95,7 +100,7 @@ function readFlag(owner: string, argument: string, specs: OptionSpecs): Flag {
 }
 
 function flagsOf(specs: OptionSpecs): string[] {
-  return Object.entries(specs).map(([name, { on }]) => (on ? flagOf(name).replace("--", "--no-") : flagOf(name)));
+  return Object.entries(specs).map(([name, spec]) => shownFlag(name, spec));
 }
 
 function switchValue(flag: string, attached: string | undefined): boolean {

@@ -11,7 +11,12 @@ export interface CommandCall<Specs extends OptionSpecs = OptionSpecs> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted by Ctrl+C or a signal to stop. */
   readonly signal: AbortSignal;
+  /** All commands, for the one that describes them to a shell. */
+  readonly commands: CommandTable;
 }
+
+/** The part of a call that does not depend on the command. */
+export type CallBase = Omit<CommandCall, "options" | "args" | "commands">;
 
 /** A command: one file in `commands/`, or below a group. */
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
@@ -20,6 +25,8 @@ export interface Command<Specs extends OptionSpecs = OptionSpecs> {
   readonly args?: string;
   /** The largest number of arguments after the options. */
   readonly maxArgs?: number;
+  /** The values of the argument, where there are only these. */
+  readonly choices?: readonly string[];
   readonly options: Specs;
   /** Further lines of help. */
   readonly details?: string;

@@ -2,6 +2,18 @@ import type { CommandTable } from "./command.js";
 
 /** The commands of `stoa`: one file each. */
 export const commands: CommandTable = {
+  routes: {
+    summary: "list the routes of the application, with guards, middleware and place in the source",
+    load: async () => (await import("./commands/routes.js")).routes,
+  },
+  openapi: {
+    summary: "print the OpenAPI document of the application, or compare it with a file",
+    load: async () => (await import("./commands/openapi.js")).openapi,
+  },
+  doctor: {
+    summary: "check versions, packages, settings, and whether the engines can be reached",
+    load: async () => (await import("./commands/doctor.js")).doctor,
+  },
   migrate: {
     summary: "bring the database to the models: make, apply, undo and look at migrations",
     load: async () => (await import("./commands/migrate.js")).migrate,
@@ -13,5 +25,9 @@ export const commands: CommandTable = {
   messages: {
     summary: "look at dead letters and stuck messages of the outbox, send them again or discard them",
     load: async () => (await import("./commands/messages.js")).messages,
+  },
+  completion: {
+    summary: "print a script that completes the commands and options in bash, zsh or fish",
+    load: async () => (await import("./commands/completion.js")).completion,
   },
 };

@@ -1,9 +1,10 @@
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type Checks, is, readOptions } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { option, options } from "../kit/config.js";
+import { is } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import type { StoaConfig } from "../migrations/config.js";
-import { exportsOf, importModule } from "../migrations/import-module.js";
+import { exportsOf, importModule } from "../migrations/files/import-module.js";
 
 /** A config that was read, and the file it stands in. */
 export interface LoadedConfig {
@@ -20,7 +21,7 @@ export async function loadConfig(cwd: string, named: string | undefined): Promis
   if (given === undefined) {
     throw new ValueError(`${file} has no default export: \`export default defineConfig({ ... })\``);
   }
-  return { config: readOptions<StoaConfig>(file, given, checks), file };
+  return { config: configOptions.readGiven([given], file), file };
 }
 
 const names = ["stoa.config.ts", "stoa.config.mts", "stoa.config.js", "stoa.config.mjs"];
@@ -40,12 +41,12 @@ function exists(file: string): Promise<boolean> {
   );
 }
 
-const checks: Checks<StoaConfig> = {
-  app: is.text,
-  models: is.either(is.text, is.list(is.text)),
+const configOptions = options("the config file", {
+  app: option(is.text),
+  models: option(is.either(is.text, is.list(is.text))),
   // Checked by DatabaseConfig, whose messages do not show what was given.
-  database: is.anything,
-  migrations: is.text,
-  migrationsTable: is.text,
-  seed: is.text,
-};
+  database: option<NonNullable<StoaConfig["database"]>>(is.anything),
+  migrations: option(is.text),
+  migrationsTable: option(is.text),
+  seed: option(is.text),
+});

@@ -1,4 +1,4 @@
-import { flagOf, type OptionSpec, type OptionSpecs } from "./arguments.js";
+import { type OptionSpec, type OptionSpecs, shownFlag } from "./arguments.js";
 import type { AnyCommand, CommandTable } from "./command.js";
 
 /** Columns to which help is filled. */
@@ -34,7 +34,7 @@ export function commandHelp(path: string, command: AnyCommand, common: OptionSpe
 type Row = readonly [left: string, right: string];
 
 function optionRow([name, spec]: [string, OptionSpec]): Row {
-  const flag = spec.on ? flagOf(name).replace("--", "--no-") : flagOf(name);
+  const flag = shownFlag(name, spec);
   const value = spec.kind === "switch" ? "" : ` ${spec.value ?? "VALUE"}`;
   return [`${spec.short === undefined ? "" : `-${spec.short}, `}${flag}${value}`, spec.help];
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "../server/signals.js";
+import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "../server/process/signals.js";
 import { commands } from "./commands.js";
 import { runCli } from "./run-cli.js";
 import { createTerminal } from "./terminal.js";

@@ -3,9 +3,9 @@ import { dirname, resolve } from "node:path";
 import { DatabaseConfig } from "../engines/db/config.js";
 import type { Database } from "../engines/db/database.js";
 import { openDatabase } from "../engines/db/open-database.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import type { StoaConfig } from "../migrations/config.js";
-import { exportsOf, importModule } from "../migrations/import-module.js";
+import { exportsOf, importModule } from "../migrations/files/import-module.js";
 import type { ModelConstructor, ModelMeta } from "../orm/meta.js";
 import type { OptionSpecs } from "./arguments.js";
 import type { CommandCall } from "./command.js";
@@ -86,7 +86,7 @@ function readDatabase(
   if (given === undefined) {
     throw new ValueError("no database: give --database URL, set DATABASE_URL, or name it in stoa.config.ts");
   }
-  const read = DatabaseConfig.from(given);
+  const read = DatabaseConfig.from([given]);
   // A folder in the config file is relative to that file, like the other paths.
   if (option !== undefined || read.folder === null || config.database === undefined) return read;
   const url = `pglite:${encodeURIComponent(resolve(base, read.folder))}`;

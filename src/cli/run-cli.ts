@@ -1,30 +1,26 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { packageFolder } from "../internal/package-folder.js";
-import { didYouMean } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
+import { packageFolder } from "../kit/package-folder.js";
+import { didYouMean } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
 import { type OptionSpecs, parseArguments } from "./arguments.js";
-import type { AnyCommand, Command, CommandCall, CommandGroup, CommandTable } from "./command.js";
+import type { AnyCommand, CallBase, Command, CommandCall, CommandGroup, CommandTable } from "./command.js";
 import { failureDetails, failureLine } from "./failure.js";
 import { commandHelp, groupHelp } from "./help.js";
 
 const summary = "Stoa, a web application framework for TypeScript.";
 
 /** Options of every command. */
-const common = {
+export const common = {
   verbose: { kind: "switch", help: "show the stack and the statement of an error" },
   help: { kind: "switch", short: "h", help: "show this text" },
 } as const satisfies OptionSpecs;
 
 /** Finds the command, reads its options and runs it. Resolves to the exit code; never rejects. */
-export async function runCli(
-  given: readonly string[],
-  commands: CommandTable,
-  call: Omit<CommandCall, "options" | "args">,
-): Promise<number> {
+export async function runCli(given: readonly string[], commands: CommandTable, call: CallBase): Promise<number> {
   const { terminal } = call;
   try {
-    return await runGroup("stoa", given, { summary, commands }, call);
+    return await runGroup("stoa", given, { summary, commands }, { ...call, commands });
   } catch (error) {
     terminal.note(`stoa: ${failureLine(error)}`);
     if (given.includes("--verbose")) terminal.note(failureDetails(error));

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** The input and the output of a command. */
 export interface Terminal {
@@ -27,7 +27,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, signal: Abort
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     async ask(question, read) {
       const lines = createInterface({ input: stdin, output: stderr });
-      // Ctrl+C and Ctrl+D would otherwise leave the question open for ever.
+      // Ctrl+C and Ctrl+D would otherwise leave the question open forever.
       const left = new AbortController();
       for (const event of ["SIGINT", "close"]) lines.once(event, () => left.abort());
       const either = AbortSignal.any([signal, left.signal]);

@@ -1,8 +1,8 @@
 import type { Request } from "../http/request.js";
-import { isPromise } from "../internal/is-promise.js";
-import { show } from "../internal/options.js";
-import { didYouMean } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
+import { isPromise } from "../kit/is-promise.js";
+import { show } from "../kit/options.js";
+import { didYouMean } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import type { Inject } from "./depends.js";
 

@@ -2,9 +2,10 @@ import { registerHealthCheck } from "../batteries/health/feature.js";
 import { type Meter, meterOf } from "../batteries/metrics/feature.js";
 import type { FeatureStages } from "../feature/feature.js";
 import { type Host, perHost } from "../feature/host.js";
-import type { Logger } from "../internal/logger.js";
-import type { Tracer } from "../internal/tracer.js";
-import { ValueError } from "../internal/value-error.js";
+import type { Logger } from "../kit/logger.js";
+import { within } from "../kit/time/within.js";
+import type { Tracer } from "../kit/tracer.js";
+import { ValueError } from "../kit/value-error.js";
 import { Reopening } from "./reopening.js";
 
 /**
@@ -26,7 +27,12 @@ export interface EngineDeclaration<Config, Client> {
   open(client: Client, host: Host): Promise<void>;
   /** Seconds that `open` may take. */
   openWithin(config: Config): number;
-  /** Asks the engine for a sign of life. A rejection makes readiness DOWN. */
+  /**
+   * True if start and readiness depend on the engine. Without a required one the start fails and readiness is DOWN; without
+   * another one the application starts, and readiness is DEGRADED. Default true.
+   */
+  required?(config: Config): boolean;
+  /** Asks the engine for a sign of life. A rejection makes readiness DOWN, or DEGRADED if it is not required. */
   ping(client: Client, signal: AbortSignal): Promise<unknown>;
   /** Seconds that `ping` may take. Default 2. */
   readonly pingWithin?: number;
@@ -59,7 +65,7 @@ export interface Engine<Config, Client> {
   enable(host: Host, config: Config): void;
   /** The client; `needs` names the member that was read, for the error where the engine is not enabled. */
   of(host: Host, needs: string): Client;
-  readonly stages: Required<Omit<FeatureStages, "ready">>;
+  readonly stages: Required<Pick<FeatureStages, "prepare" | "open" | "drain" | "close">>;
 }
 
 interface Enabled<Config, Client> {
@@ -68,12 +74,28 @@ interface Enabled<Config, Client> {
   readonly reopening: Reopening | null;
 }
 
+/** An enabled engine, for a command that finds out whether it can be reached. */
+export interface EngineProbe {
+  readonly name: string;
+  /** The call that enabled it. */
+  readonly enabledBy: string;
+  readonly required: boolean;
+  /** Connects, asks for a sign of life and closes. To be called in place of the start, once all features are prepared. */
+  probe(): Promise<void>;
+}
+
+/** The engines that an application has enabled. */
+export const enginesOf = perHost((): EngineProbe[] => []);
+
 export function engine<Config, Client>(declaration: EngineDeclaration<Config, Client>): Engine<Config, Client> {
   const { name, enabledBy } = declaration;
   const stateOf = perHost((): { enabled: Enabled<Config, Client> | null } => ({ enabled: null }));
+  const isRequired = (config: Config): boolean => declaration.required?.(config) ?? true;
   const openInTime = (host: Host, { client, config }: Pick<Enabled<Config, Client>, "client" | "config">) => {
     const seconds = declaration.openWithin(config);
-    return within(seconds, declaration.open(client, host), `the ${name} did not open within ${seconds} s`);
+    return within(declaration.open(client, host), seconds * 1000, () => {
+      throw new Error(`the ${name} did not open within ${seconds} s`);
+    });
   };
   const reopeningOf = (host: Host, client: Client, config: Config): Reopening | null => {
     if (declaration.onLost === undefined) return null;
@@ -91,6 +113,19 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
       const client = declaration.create(config, loggerOf(host));
       const reopening = reopeningOf(host, client, config);
       state.enabled = { config, client, reopening };
+      enginesOf(host).push({
+        name,
+        enabledBy,
+        required: isRequired(config),
+        async probe() {
+          try {
+            await openInTime(host, { client, config });
+            await declaration.ping(client, AbortSignal.timeout((declaration.pingWithin ?? 2) * 1000));
+          } finally {
+            await declaration.close(client, host);
+          }
+        },
+      });
       registerHealthCheck(
         host,
         name,
@@ -98,7 +133,7 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
           reopening?.check();
           await declaration.ping(client, signal);
         },
-        { timeout: declaration.pingWithin ?? 2 },
+        { timeout: declaration.pingWithin ?? 2, critical: isRequired(config) },
       );
     },
     of(host, needs) {
@@ -123,7 +158,12 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
         const { enabled } = stateOf(host);
         if (enabled === null) return;
         if (host.tracer !== null) await declaration.trace?.(enabled.client, host.tracer);
-        await openInTime(host, enabled);
+        try {
+          await openInTime(host, enabled);
+        } catch (error) {
+          if (enabled.reopening === null || isRequired(enabled.config)) throw error;
+          enabled.reopening.begin(error);
+        }
       },
       async drain(host) {
         const { enabled } = stateOf(host);
@@ -148,16 +188,4 @@ function loggerOf(host: Host): Logger {
     error: (...line) => host.logger.error(...line),
     child: (fields) => host.logger.child(fields),
   };
-}
-
-async function within(seconds: number, opening: Promise<void>, message: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), seconds * 1000);
-  });
-  try {
-    await Promise.race([opening, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,4 +1,5 @@
-import type { Logger } from "../internal/logger.js";
+import type { Logger } from "../kit/logger.js";
+import { backoff } from "../kit/time/backoff.js";
 
 const firstPause = 250;
 const longestPause = 15_000;
@@ -30,7 +31,7 @@ export class Reopening {
     if (this.#lost !== null || this.#ended) return;
     this.#lost = error ?? new Error("the connection is lost");
     this.#logger.warn(`the connection to the ${this.#name} is lost`, { error });
-    this.#schedule(firstPause);
+    this.#schedule(0);
   }
 
   /** Throws the reason while the connection is lost. */
@@ -43,17 +44,16 @@ export class Reopening {
     clearTimeout(this.#timer);
   }
 
-  #schedule(pause: number): void {
-    // Half of the pause is random, so that the workers of a service do not come back all at once.
-    this.#timer = setTimeout(() => void this.#try(pause), pause / 2 + (Math.random() * pause) / 2);
+  #schedule(attempt: number): void {
+    this.#timer = setTimeout(() => void this.#try(attempt), backoff(attempt, firstPause, longestPause));
   }
 
-  async #try(pause: number): Promise<void> {
+  async #try(attempt: number): Promise<void> {
     try {
       await this.#connection.open();
     } catch (error) {
       this.#lost = error;
-      if (!this.#ended) this.#schedule(Math.min(pause * 2, longestPause));
+      if (!this.#ended) this.#schedule(attempt + 1);
       return;
     }
     if (this.#ended) return this.#connection.close().catch(() => {});

@@ -1,4 +1,4 @@
-import { nodeUtil } from "../internal/node-modules.js";
+import { nodeUtil } from "../kit/node-modules.js";
 
 export interface ErrorDescription {
   /** The class of the error. */

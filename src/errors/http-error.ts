@@ -1,4 +1,4 @@
-import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
+import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
 import { codeFor, type ErrorCode, errorTable } from "./table.js";
 
 export interface HttpErrorInit {

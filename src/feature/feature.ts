@@ -1,7 +1,8 @@
 import { Request } from "../http/request.js";
-import { snakeCase } from "../internal/names.js";
+import { snakeCase } from "../kit/names.js";
 import type { Middleware } from "../pipeline/middleware.js";
-import { addRouteOptions, type RouteOptionRules } from "../route/options.js";
+import { addRouteOptions, type RouteOptionRules } from "../routing/options.js";
+import type { HubServices } from "../server/worker-messages/service.js";
 import { type Host, perHost } from "./host.js";
 
 /**
@@ -11,15 +12,19 @@ import { type Host, perHost } from "./host.js";
  *
  * `Face` is an interface of the members that `App` gains. Their documentation is what users see in their editor.
  */
-export type FeatureDefinition<Face> = FeatureStages & {
+export type FeatureDefinition<Face, Given extends readonly unknown[] = []> = FeatureStages & {
   /** The feature in words, for messages. */
   readonly name: string;
+  /** True for a client of an external system: it opens before the features that use it, and closes after them. */
+  readonly isEngine?: boolean;
   /** Options that routes gain, with the check of each. */
   readonly routeOptions?: RouteOptionRules;
   /** Members that requests gain; each is read at most a few times in a request. */
   readonly requestMembers?: { readonly [name: string]: (host: Host, request: Request) => unknown };
   /** Setup methods that may be called after the start too. */
   readonly late?: readonly SetupNames<Face>[];
+  /** Takes the arguments of `app.install(feature, ...)`. A middleware that it returns is added at the start. */
+  install?(host: Host, ...given: Given): void | Middleware;
 } & Group<"setup", Setup<Face>> &
   Group<"methods", Methods<Face>> &
   Group<"values", Values<Face>>;
@@ -28,6 +33,11 @@ export type FeatureDefinition<Face> = FeatureStages & {
 export interface FeatureStages {
   /** All routes and settings are known; middleware and routes may still be added. */
   prepare?(host: Host): void | Promise<void>;
+  /**
+   * All settings are final and nothing has been opened: throws for settings that contradict each other, and logs a warning of
+   * settings that have no effect.
+   */
+  review?(host: Host): void;
   /** Connects, before the first startup hook. What it throws ends the start. */
   open?(host: Host): void | Promise<void>;
   /** Begins work that comes from outside, after the last startup hook. What it throws ends the start. */
@@ -36,6 +46,8 @@ export interface FeatureStages {
   drain?(host: Host): void | Promise<void>;
   /** Ends what `open` began, after the last shutdown hook; features close in reverse order. */
   close?(host: Host): void | Promise<void>;
+  /** The state that a supervisor keeps for its workers, by name. Called in the supervisor, where no other stage runs. */
+  services?(): Promise<HubServices>;
 }
 
 /**
@@ -76,19 +88,27 @@ type Group<Name extends string, Members> = keyof Members extends never
 
 declare const face: unique symbol;
 
-/** A feature as the application knows it. */
-export interface Feature<Face = unknown> extends FeatureStages {
+/** Known to all copies of this package, so that a feature made with another version is recognized. */
+export const contract = Symbol.for("stoa.feature");
+
+/** Raised when a feature made for the contract before would not work any more. */
+export const contractVersion = 1;
+
+/** A feature as the application knows it. `Given` are the arguments of `app.install` after the feature. */
+export interface Feature<Face = unknown, Given extends readonly unknown[] = readonly never[]> extends FeatureStages {
   readonly name: string;
+  readonly isEngine: boolean;
+  /** The version of the contract that it was made with. */
+  readonly [contract]: number;
   /** The members that `App` gains, for the compiler alone. */
   readonly [face]?: Face;
-  /** Gives the members to the prototype of applications, in both spellings. */
-  install(prototype: object, hostOf: (app: unknown) => OpenHost): void;
-}
-
-/** A host that can refuse changes. */
-export interface OpenHost extends Host {
-  /** Throws when the application has been started. */
-  assertOpen(call: string): void;
+  /** The names of members that applications and requests gain. */
+  readonly members: { readonly app: readonly string[]; readonly request: readonly string[] };
+  /** Gives an application, or the prototype of all, the members in both spellings. */
+  addMembers(target: object, hostOf: (app: unknown) => Host): void;
+  /** Gives routes their options, and requests their members: those of all applications, or of one. */
+  addToRequests(host?: Host): void;
+  install(host: Host, ...given: Given): void;
 }
 
 /** The members of all features in a list. */
@@ -96,23 +116,38 @@ export type FacesOf<List> = List extends readonly [Feature<infer Face>, ...infer
 
 type HostFunction = (host: Host, ...args: unknown[]) => unknown;
 
-export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face> {
-  const { name, prepare, open, ready, drain, close } = definition;
+export function feature<Face, Given extends readonly unknown[] = []>(
+  definition: FeatureDefinition<Face, Given>,
+): Feature<Face, Given> {
+  const { name, isEngine = false, prepare, review, open, ready, drain, close, services } = definition;
   const middlewareOf = perHost(() => new Map<string, Middleware>());
+  const { setup, methods, values, requestMembers = {}, routeOptions } = definition;
   return {
     name,
+    isEngine,
+    [contract]: contractVersion,
+    members: {
+      app: [setup, methods, values].flatMap((group) => Object.keys(group ?? {})),
+      request: Object.keys(requestMembers),
+    },
+    ...(review && { review }),
     ...(open && { open }),
     ...(ready && { ready }),
     ...(drain && { drain }),
     ...(close && { close }),
+    ...(services && { services }),
     prepare(host) {
       for (const middleware of middlewareOf(host).values()) host.use(middleware);
       return prepare?.(host);
     },
-    install(prototype, hostOf) {
+    install(host, ...given) {
+      const middleware = definition.install?.(host, ...given);
+      if (middleware) middlewareOf(host).set("install", middleware);
+    },
+    addMembers(target, hostOf) {
       const late: readonly unknown[] = definition.late ?? [];
-      for (const [method, call] of functionsOf(definition.setup)) {
-        addMember(prototype, method, {
+      for (const [method, call] of functionsOf(setup)) {
+        addMember(target, method, {
           value(this: unknown, ...args: unknown[]) {
             const host = hostOf(this);
             if (!late.includes(method)) host.assertOpen(`${method}()`);
@@ -122,22 +157,24 @@ export function feature<Face>(definition: FeatureDefinition<Face>): Feature<Face
           },
         });
       }
-      for (const [method, call] of functionsOf(definition.methods)) {
-        addMember(prototype, method, {
+      for (const [method, call] of functionsOf(methods)) {
+        addMember(target, method, {
           value(this: unknown, ...args: unknown[]) {
             return call.call(this, hostOf(this), ...args);
           },
         });
       }
-      for (const [property, read] of functionsOf(definition.values)) {
-        addMember(prototype, property, {
+      for (const [property, read] of functionsOf(values)) {
+        addMember(target, property, {
           get(this: unknown) {
             return read(hostOf(this));
           },
         });
       }
-      for (const [member, read] of Object.entries(definition.requestMembers ?? {})) addRequestMember(member, read);
-      if (definition.routeOptions) addRouteOptions(definition.routeOptions);
+    },
+    addToRequests(host) {
+      for (const [member, read] of Object.entries(requestMembers)) addRequestMember(member, read, host);
+      if (routeOptions) addRouteOptions(routeOptions);
     },
   };
 }
@@ -147,18 +184,24 @@ function functionsOf(group: object | undefined): [name: string, call: HostFuncti
 }
 
 /** Writable, so that tests can put their own in its place. */
-function addMember(prototype: object, name: string, member: PropertyDescriptor): void {
+function addMember(target: object, name: string, member: PropertyDescriptor): void {
   const descriptor = { configurable: true, ...(member.get ? {} : { writable: true }), ...member };
-  Object.defineProperty(prototype, name, descriptor);
-  Object.defineProperty(prototype, snakeCase(name), descriptor);
+  Object.defineProperty(target, name, descriptor);
+  Object.defineProperty(target, snakeCase(name), descriptor);
 }
 
-function addRequestMember(name: string, read: (host: Host, request: Request) => unknown): void {
-  Object.defineProperty(Request.prototype, name, {
-    configurable: true,
+type ReadMember = (host: Host, request: Request) => unknown;
+
+/** The members of requests that features from outside add. */
+const installedMembers = perHost(() => new Map<string, ReadMember>());
+
+function addRequestMember(name: string, read: ReadMember, owner?: Host): void {
+  if (owner !== undefined) installedMembers(owner).set(name, read);
+  addMember(Request.prototype, name, {
     get(this: Request) {
-      if (this.host === null) throw new Error(`request.${name} is available once an application handles the request`);
-      return read(this.host, this);
+      const { host } = this;
+      if (host === null) throw new Error(`request.${name} is available once an application handles the request`);
+      return owner === undefined ? read(host, this) : installedMembers(host).get(name)?.(host, this);
     },
   });
 }

@@ -3,14 +3,15 @@ import type { Inject } from "../di/depends.js";
 import type { Guard } from "../guards/guard.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
-import type { Logger } from "../internal/logger.js";
-import type { Tracer } from "../internal/tracer.js";
+import type { Logger } from "../kit/logger.js";
+import type { Tracer } from "../kit/tracer.js";
 import type { Step } from "../pipeline/endpoint.js";
 import type { Middleware } from "../pipeline/middleware.js";
 import type { SharedStores, StoreExtension, StoreSource } from "../pipeline/shared-stores.js";
-import type { RouteDefinition, Scope } from "../route/definition.js";
+import type { RouteDefinition, Scope } from "../routing/definition.js";
 import type { RunSettings } from "../server/run-target.js";
 import type { SocketOptions } from "../websocket/options.js";
+import type { WebSocketRegistry } from "../websocket/registry.js";
 import type { WebSocket } from "../websocket/socket.js";
 
 /** The stages of an application between its start and its end. */
@@ -24,6 +25,8 @@ export interface Host extends StoreSource {
   readonly env: "development" | "production";
   readonly phase: Phase;
   readonly settings: RunSettings;
+  /** Throws once the application has been started: `call` comes too late. */
+  assertOpen(call: string): void;
   /** The largest request body in bytes. */
   bodyLimit: number;
   /** Determines the client's address. */
@@ -40,6 +43,8 @@ export interface Host extends StoreSource {
   readonly middleware: readonly Middleware[];
   /** All routes, those of blueprints included. */
   readonly routes: readonly RouteDefinition[];
+  /** The open WebSockets of the application. */
+  readonly sockets: WebSocketRegistry;
   /** Records the calls of engines. Set in `prepare` by the feature that exports spans; null where there is none. */
   tracer: Tracer | null;
   /** Adds middleware at its slot. Possible until all features are prepared. */
@@ -91,6 +96,11 @@ export interface HostSocketRoute {
 
 declare module "../http/request.js" {
   interface RequestHost extends Host {}
+}
+
+/** True if the start has ended. */
+export function isStarted({ phase }: Host): boolean {
+  return phase !== "new" && phase !== "starting";
 }
 
 /** Typed state of one feature for each application, made when it is first read. */

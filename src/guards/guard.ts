@@ -1,8 +1,8 @@
 import { ForbiddenError, HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import type { Middleware } from "../pipeline/middleware.js";
 
 /**

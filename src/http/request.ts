@@ -1,19 +1,20 @@
-import { utf8Of } from "../internal/encoding.js";
-import type { Logger } from "../internal/logger.js";
-import { inspectSymbol, nodeCrypto, nodeUtil } from "../internal/node-modules.js";
-import { onDemand } from "../internal/on-demand.js";
-import type { Span } from "../internal/tracer.js";
-import type { ClientCertificate } from "./client-certificate.js";
-import { bodyCoding, type DecompressRules } from "./content-encoding.js";
-import { type Cookies, parseCookies } from "./cookies.js";
+import { utf8Of } from "../kit/encoding.js";
+import type { Logger } from "../kit/logger.js";
+import { inspectSymbol, nodeCrypto, nodeUtil } from "../kit/node-modules.js";
+import { onDemand } from "../kit/on-demand.js";
+import type { Span } from "../kit/tracer.js";
+import { type Authority, AuthorityEndedError } from "./authority.js";
+import { bodyCoding, type DecompressRules } from "./body/content-encoding.js";
+import { type Form, parseForm } from "./body/form.js";
+import { decodeStream } from "./body/load-decoder.js";
+import type { MultipartLimits } from "./body/multipart-parser.js";
+import type { Part } from "./body/parts.js";
+import { type Cookies, parseCookies } from "./fields/cookies.js";
+import { RequestHeaders } from "./fields/headers.js";
 import { explainForeignMembers } from "./foreign-members.js";
-import { type Form, parseForm } from "./form.js";
-import { RequestHeaders } from "./headers.js";
-import { parseJson, requireJsonType } from "./json.js";
-import { decodeStream } from "./load-decoder.js";
-import type { MultipartLimits } from "./multipart-parser.js";
-import type { Part } from "./parts.js";
+import { parseJson, requireJsonType } from "./json/json.js";
 import { decodedPath } from "./path.js";
+import type { ClientCertificate } from "./peer/client-certificate.js";
 import { Query } from "./query.js";
 import type { RequestSource } from "./source.js";
 
@@ -102,8 +103,11 @@ export class Request<Params extends object = Record<string, string>> {
   #onAbort: ((reason: unknown) => void)[] | null = null;
   #id: string | null = null;
   #log: Logger | null = null;
+  #logFields: Readonly<Record<string, string | number>> | null = null;
   #unfinished = 1;
   #afterwards: (() => void | Promise<void>)[] | null = null;
+  #authorities: Authority[] | null = null;
+  #isLasting = false;
 
   constructor(source: RequestSource) {
     this.source = source;
@@ -178,11 +182,21 @@ export class Request<Params extends object = Record<string, string>> {
     return this.#context?.request_id ?? this.#id;
   }
 
+  /** @internal Fields that describe the work of the request, for its lines in the log; null for none. */
+  get logFields(): Readonly<Record<string, string | number>> | null {
+    return this.#logFields;
+  }
+
+  set logFields(fields: Readonly<Record<string, string | number>> | null) {
+    this.#logFields = fields;
+    this.#log = null;
+  }
+
   /** A logger that adds the method, the path, the id and, with telemetry, the trace id of the request to each line. */
   get log(): Logger {
     if (!this.host) throw new Error("request.log is there once an application has the request");
     if (this.#log === null) {
-      const fields = { request_id: this.id, method: this.method, path: this.path };
+      const fields = { request_id: this.id, method: this.method, path: this.path, ...this.#logFields };
       const { serverSpan } = this;
       this.#log = this.host.logger.child(serverSpan === null ? fields : { ...fields, trace_id: serverSpan.traceId });
     }
@@ -279,6 +293,26 @@ export class Request<Params extends object = Record<string, string>> {
     else (this.#onAbort ??= []).push(callback);
   }
 
+  /** @internal Adds a session or a token with which the request was accepted. */
+  acceptedWith(authority: Authority): void {
+    (this.#authorities ??= []).push(authority);
+    if (this.#isLasting) this.#endWith(authority);
+  }
+
+  /**
+   * @internal Called for a request that lasts, such as a WebSocket: it is aborted when its session or token ends. Other
+   * requests are completed.
+   */
+  endWithAuthority(): void {
+    if (this.#isLasting) return;
+    this.#isLasting = true;
+    if (this.#authorities !== null) for (const authority of this.#authorities) this.#endWith(authority);
+  }
+
+  #endWith(authority: Authority): void {
+    this.onFinish(authority.watch(() => this.abort(new AuthorityEndedError())));
+  }
+
   /** @internal */
   get aborted(): boolean {
     return this.#abortReason !== undefined;
@@ -314,7 +348,7 @@ function buildParams(names: readonly string[] | null, values: readonly string[] 
   return params;
 }
 
-const withParts = onDemand(() => import("./parts.js"));
+const withParts = onDemand(() => import("./body/parts.js"));
 
 async function* partsOf(
   contentType: string | undefined,

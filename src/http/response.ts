@@ -1,16 +1,15 @@
-import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
-import { type CookieOptions, serializeCookie } from "./cookies.js";
-import { FileBody, type FileOptions } from "./file-body.js";
-import { checkHeader, type HeadersInit, ResponseHeaders } from "./headers.js";
-import { localTarget } from "./local-target.js";
+import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
+import { type CookieOptions, serializeCookie } from "./fields/cookies.js";
+import { checkHeader, type HeadersInit, ResponseHeaders } from "./fields/headers.js";
+import { FileBody, type FileOptions } from "./files/file-body.js";
+import { toJson } from "./json/to-json.js";
 import type { UpgradeCallback } from "./source.js";
 import { type SseOptions, type SseSource, sseStream } from "./sse.js";
 import { isBodiless } from "./status.js";
-import { toJson } from "./to-json.js";
 
-export type { HeadersInit } from "./headers.js";
+export type { HeadersInit } from "./fields/headers.js";
 
 /** The status and headers of a response. */
 export interface ResponseInit {
@@ -260,3 +259,17 @@ export function stopIterator(iterator: AsyncIterator<unknown>): void {
 }
 
 function ignore(): void {}
+
+/** An origin that no server has. */
+const base = "http://stoa.invalid";
+
+/**
+ * The target of a redirect if it stays on this site: a path, with a query and a fragment perhaps. Undefined for all others:
+ * browsers read `//host`, `/\host` and a path with a tab or a line break in it as the address of another site.
+ */
+function localTarget(target: unknown): string | undefined {
+  if (typeof target !== "string" || !/^\/(?![/\\])/.test(target) || /[\x00-\x1f\x7f\\]/.test(target)) return undefined;
+  // The last word has the parser that browsers use. `/.//host` has the path `//host`.
+  const url = URL.canParse(target, base) ? new URL(target, base) : null;
+  return url?.origin === base && !url.pathname.startsWith("//") ? target : undefined;
+}

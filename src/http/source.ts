@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { ClientCertificate } from "./client-certificate.js";
+import type { ClientCertificate } from "./peer/client-certificate.js";
 
 /**
  * One request as a transport knows it. A request object is made from it. Nothing here is parsed before it is read, so a

@@ -1,5 +1,7 @@
-import { type Checks, is, readOptions, show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { type Duration, isDuration, milliseconds } from "../kit/duration.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */
 export interface SseEvent {
@@ -9,8 +11,8 @@ export interface SseEvent {
   readonly event?: string;
   /** The id of the event. A client that reconnects sends it as Last-Event-ID. */
   readonly id?: string | number;
-  /** Milliseconds after which a client reconnects. */
-  readonly retry?: number;
+  /** Time after which a client reconnects. */
+  readonly retry?: Duration;
   readonly comment?: string;
 }
 
@@ -22,26 +24,28 @@ export interface SseEvent {
  */
 export type SseSource = AsyncIterable<unknown> | ((signal: AbortSignal) => AsyncIterable<unknown>);
 
-export interface SseOptions {
+const sseOptions = options("the options of an event stream", {
   /**
-   * Seconds without an event after which a comment is sent, so that no proxy closes the connection as idle; 0 for none.
-   * Default 15.
+   * Time without an event after which a comment is sent, so that no proxy closes the connection as idle; 0 for none.
+   * Default 15 seconds.
    */
-  readonly heartbeat?: number;
-  /** Milliseconds after which a client reconnects; sent first. */
-  readonly retry?: number;
-}
+  heartbeat: option.duration("15s", 0, "24d"),
+  /** Time after which a client reconnects; sent first. Default: the client decides. */
+  retry: option.duration(null),
+});
+
+export type SseOptions = OptionsOf<typeof sseOptions.fields>;
 
 /**
  * The text of an event stream (the HTML standard, section 9.2). Its `return` ends the source at once, even while an
  * item is awaited.
  */
 export function sseStream(source: SseSource, options?: SseOptions): AsyncIterableIterator<string> {
-  const { heartbeat = 15, retry } = readOptions<SseOptions>("the options of an event stream", options, checks);
+  const { heartbeat, retry } = sseOptions.read([options]);
   if (typeof source !== "function" && !isAsyncIterable(source)) {
     throw new ValueError(`events come from an async iterable or a function that returns one, not ${show(source)}`);
   }
-  return new SseStream(source, heartbeat * 1000, retry);
+  return new SseStream(source, milliseconds(heartbeat), retry);
 }
 
 /** The text of one item of a source. */
@@ -52,13 +56,11 @@ export function formatEvent(item: unknown): string {
     lines(": ", event.comment) +
     field("event", event.event) +
     field("id", event.id) +
-    (event.retry === undefined ? "" : `retry: ${checkedRetry(event.retry)}\n`) +
+    retryField(event.retry) +
     lines("data: ", dataText(event, item));
   return `${text}\n`;
 }
 
-// A timer of Node.js holds no more than 2^31 - 1 milliseconds.
-const checks: Checks<SseOptions> = { heartbeat: is.number(0, 2_147_483), retry: is.integer(0) };
 const heartbeatText = ": \n\n";
 /** Milliseconds between the heartbeats to a client that sends nothing more. */
 const probeInterval = 1000;
@@ -83,6 +85,7 @@ type Outcome = IteratorResult<string> | Failure;
 /** Not an async generator: `return` of a generator waits for the item that is being awaited. */
 export class SseStream implements AsyncIterableIterator<string> {
   readonly #source: SseSource;
+  /** Milliseconds. */
   #heartbeat: number;
   readonly #abort = new AbortController();
   #first: string | null;
@@ -98,7 +101,7 @@ export class SseStream implements AsyncIterableIterator<string> {
   constructor(source: SseSource, heartbeat: number, retry: number | undefined) {
     this.#source = source;
     this.#heartbeat = heartbeat;
-    this.#first = retry === undefined ? null : `retry: ${retry}\n\n`;
+    this.#first = retry === undefined ? null : `${retryField(retry)}\n`;
   }
 
   [Symbol.asyncIterator](): this {
@@ -259,9 +262,9 @@ function field(name: "event" | "id", value: string | number | undefined): string
   return `${name}: ${text}\n`;
 }
 
-function checkedRetry(retry: number): number {
-  if (!Number.isInteger(retry) || retry < 0) {
-    throw new ValueError(`the retry of an event is a whole number of milliseconds, not ${show(retry)}`);
-  }
-  return retry;
+function retryField(retry: Duration | undefined): string {
+  if (retry === undefined) return "";
+  const allowed = isDuration()(retry);
+  if (allowed !== undefined) throw new ValueError(`the retry of an event must be ${allowed}, not ${show(retry)}`);
+  return `retry: ${milliseconds(retry)}\n`;
 }

@@ -1,13 +1,13 @@
-import { onDemand } from "../internal/on-demand.js";
-import { ValueError } from "../internal/value-error.js";
-import { FileBody } from "./file-body.js";
-import { findUnsettled, type Pending } from "./json-values.js";
+import { onDemand } from "../kit/on-demand.js";
+import { ValueError } from "../kit/value-error.js";
+import { FileBody } from "./files/file-body.js";
+import { findUnsettled, type Pending } from "./json/json-values.js";
+import { plainJson, stringify } from "./json/to-json.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";
-import { plainJson, stringify } from "./to-json.js";
 import { toResponseSymbol } from "./to-response-symbol.js";
 
-const withFiles = onDemand(() => import("./send-file.js"));
+const withFiles = onDemand(() => import("./files/send-file.js"));
 const withWeb = onDemand(() => import("./web.js"));
 
 export { toResponseSymbol };
@@ -70,12 +70,11 @@ function fromUnsettled(request: Request, value: object, status: number): Respons
   return pending.length === 0 ? finish() : settleAll(request, pending).then(finish);
 }
 
+/** Each as soon as it is there: a promise inside of its value can be rejected while the others are awaited. */
 async function settleAll(request: Request, pending: readonly Pending[]): Promise<void> {
-  let left = pending;
-  while (left.length > 0) {
-    const values = await Promise.all(left.map(({ value }) => settledValue(request, value)));
-    left = left.flatMap((each, index) => each.settle(values[index]));
-  }
+  await Promise.all(
+    pending.map(async (each) => settleAll(request, each.settle(await settledValue(request, each.value)))),
+  );
 }
 
 async function settledValue(request: Request, value: PromiseLike<unknown>): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { httpError } from "../errors/http-error.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import { reportBrokenBody } from "./aborted.js";
-import { FileBody } from "./file-body.js";
+import { FileBody } from "./files/file-body.js";
 import { Request } from "./request.js";
 import { type BodyStream, checkPiece, discardBody, Response, stopIterator } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";

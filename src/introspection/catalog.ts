@@ -1,6 +1,6 @@
 /**
  * The queries of PostgreSQL's catalogs. Their number does not depend on the number of tables. Names of tables, types
- * and functions have their schema only if the search path does not lead to them.
+ * and functions are qualified with their schema only if they are not on the search path.
  */
 
 import type { Queries } from "../engines/db/database.js";
@@ -18,9 +18,12 @@ export interface RelationRow {
 export interface ColumnRow {
   readonly relation: string;
   readonly name: string;
+  /** For a domain, the type that it is made of: a model cannot create domains. */
   readonly type: string;
   readonly required: boolean;
-  /** The enum that the type is, or that the items of the array are. */
+  /** The conditions of the domain, with `VALUE` for the column. */
+  readonly domainChecks: readonly string[] | null;
+  /** The enum of the column, or of its items if it is an array. */
   readonly enumSchema: string | null;
   readonly enumName: string | null;
   readonly identity: boolean;
@@ -63,6 +66,7 @@ export interface IndexRow {
   readonly name: string;
   readonly unique: boolean;
   readonly method: string;
+  readonly nullsNotDistinct: boolean;
   readonly where: string | null;
   readonly parts: readonly IndexPartRow[];
   readonly include: readonly string[] | null;
@@ -103,15 +107,17 @@ export function readRelations(db: Queries, schemas: readonly string[]): Promise<
 
 export function readColumns(db: Queries, relations: readonly string[]): Promise<ColumnRow[]> {
   return db.fetch(
-    `select a.attrelid::text as relation, a.attname::text as name, a.attnotnull as required,
-       pg_catalog.format_type(a.atttypid, a.atttypmod) as type, e.typname::text as "enumName",
+    `select a.attrelid::text as relation, a.attname::text as name, a.attnotnull or coalesce(dom.required, false) as required,
+       pg_catalog.format_type(coalesce(dom.base, a.atttypid), coalesce(dom.modifier, a.atttypmod)) as type,
+       dom.checks as "domainChecks", e.typname::text as "enumName",
        en.nspname::text as "enumSchema", a.attidentity <> '' as identity, a.attgenerated <> '' as generated,
-       pg_catalog.pg_get_expr(d.adbin, d.adrelid) as expression, co.collname::text as collation,
+       coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), dom.value) as expression, co.collname::text as collation,
        pg_catalog.col_description(a.attrelid, a.attnum) as comment
      from pg_catalog.pg_attribute a
      join pg_catalog.pg_type t on t.oid = a.atttypid
+     cross join lateral (${domainOf("t")}) dom
      left join pg_catalog.pg_type e
-       on e.typtype = 'e' and e.oid = case when t.typcategory = 'A' then t.typelem else t.oid end
+       on e.typtype = 'e' and e.oid = case when t.typcategory = 'A' then t.typelem else coalesce(dom.base, t.oid) end
      left join pg_catalog.pg_namespace en on en.oid = e.typnamespace
      left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      left join pg_catalog.pg_collation co on co.oid = a.attcollation and a.attcollation <> t.typcollation
@@ -151,6 +157,7 @@ export function readIndexes(db: Queries, relations: readonly string[]): Promise<
   return db.fetch(
     `select i.indrelid::text as relation, ic.relname::text as name, i.indisunique as unique, am.amname::text as method,
        pg_catalog.pg_get_expr(i.indpred, i.indrelid) as where,
+       coalesce((pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false) as "nullsNotDistinct",
        (select pg_catalog.json_agg(pg_catalog.json_build_object(
            'column', a.attname,
            'expression', pg_catalog.pg_get_indexdef(i.indexrelid, k.place::int, false),
@@ -194,6 +201,22 @@ export function readEnums(db: Queries, schemas: readonly string[]): Promise<Enum
      order by pg_catalog.array_position($1::text[], n.nspname::text), t.typname`,
     [schemas],
   );
+}
+
+/** A domain with those that it is made of, the outermost first: its type, its conditions and the first default. Nulls for other types. */
+function domainOf(type: string): string {
+  return `with recursive parts(level, id, base, modifier, required, value) as (
+      select 1, ${type}.oid, ${type}.typbasetype, ${type}.typtypmod, ${type}.typnotnull, ${type}.typdefault
+      where ${type}.typtype = 'd'
+      union all
+      select level + 1, p.oid, p.typbasetype, p.typtypmod, p.typnotnull, p.typdefault
+      from parts join pg_catalog.pg_type p on p.oid = parts.base and p.typtype = 'd')
+    select (pg_catalog.array_agg(base order by level desc))[1] as base,
+      (pg_catalog.array_agg(modifier order by level desc))[1] as modifier, pg_catalog.bool_or(required) as required,
+      (pg_catalog.array_agg(value order by level) filter (where value is not null))[1] as value,
+      (select pg_catalog.array_agg(pg_catalog.pg_get_expr(k.conbin, 0) order by k.conname)
+       from pg_catalog.pg_constraint k where k.contype = 'c' and k.contypid in (select id from parts)) as checks
+    from parts`;
 }
 
 function notOfExtension(catalog: string, id: string): string {

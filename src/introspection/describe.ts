@@ -27,6 +27,7 @@ export function describeIndex(index: IndexState): string {
     ...(index.unique ? ["unique"] : []),
     ...(index.method === undefined ? [] : [index.method]),
     `(${index.on.map((part) => describePart(partOf(part))).join(", ")})`,
+    ...(index.nullsNotDistinct ? ["nulls not distinct"] : []),
     ...(index.include === undefined ? [] : [`include ${describeKey(index.include)}`]),
     ...(index.where === undefined ? [] : [`where ${legible(index.where)}`]),
   ].join(" ");

@@ -1,5 +1,6 @@
 import type { Queries } from "../engines/db/database.js";
-import { type Checks, is, readOptions } from "../internal/options.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../kit/config.js";
+import { is } from "../kit/options.js";
 import { splitName } from "../orm/schema/names.js";
 import type { SchemaState } from "../orm/schema/state.js";
 import { mapValues, tidyState } from "../orm/schema/tidy.js";
@@ -9,27 +10,31 @@ import { isSystemSchema, readSchemas } from "./introspect.js";
 import { shown } from "./names.js";
 import { tryNormalize } from "./normalize.js";
 
-export interface DriftOptions {
+const driftOptions = options("databaseDrift", {
   /** Tables to ignore. */
-  readonly exclude?: readonly string[] | undefined;
+  exclude: option(is.strings, []),
   /** False: ignores tables and enums that are not expected. */
-  readonly unexpected?: boolean | undefined;
-}
+  unexpected: option(is.boolean, true),
+});
 
-const checks: Checks<DriftOptions> = { exclude: is.strings, unexpected: is.boolean };
+export type DriftOptions = OptionsOf<typeof driftOptions.fields>;
 
 /**
  * Lists the differences between a database and a schema, one line each: `table books: column year is text, expected
  * integer`. Expressions that PostgreSQL only writes differently are equal.
  */
-export async function databaseDrift(db: Queries, wanted: SchemaState, options?: DriftOptions): Promise<string[]> {
-  const given = readOptions<DriftOptions>("databaseDrift", options, checks);
-  return db.transaction((tx) => driftIn(tx, wanted, given));
+export async function databaseDrift(db: Queries, wanted: SchemaState, given?: DriftOptions): Promise<string[]> {
+  const settings = driftOptions.read([given]);
+  return db.transaction((tx) => driftIn(tx, wanted, settings));
 }
 
-async function driftIn(db: Queries, wanted: SchemaState, options: DriftOptions): Promise<string[]> {
+async function driftIn(
+  db: Queries,
+  wanted: SchemaState,
+  { exclude, unexpected }: SettingsOf<typeof driftOptions.fields>,
+): Promise<string[]> {
   const path = await searchPath(db);
-  const excluded = new Set((options.exclude ?? []).flatMap((name) => [name, withoutSchema(name, path)]));
+  const excluded = new Set(exclude.flatMap((name) => [name, withoutSchema(name, path)]));
   const expected = withoutTables(asPathTells(tidyState(wanted), path), excluded);
   const { state, problems } = await tryNormalize(db, expected);
   const real = await readSchemas(db, await schemasToRead(db, path, expected), { exclude: [...excluded], dots: "skip" });
@@ -39,10 +44,7 @@ async function driftIn(db: Queries, wanted: SchemaState, options: DriftOptions):
   return [
     ...refused.map(({ text }) => text),
     ...otherKinds.map((name) => `table ${shown(name)}: is a ${unmanaged.get(name)}, expected a table`),
-    ...compareStates(
-      options.unexpected === false ? onlyExpected(real, state) : real,
-      withoutTables(state, new Set(otherKinds)),
-    ),
+    ...compareStates(unexpected ? real : onlyExpected(real, state), withoutTables(state, new Set(otherKinds))),
   ];
 }
 

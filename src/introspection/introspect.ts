@@ -1,21 +1,24 @@
 import type { Queries } from "../engines/db/database.js";
-import { type Checks, is, readOptions } from "../internal/options.js";
-import { didYouMean } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { is } from "../kit/options.js";
+import { didYouMean } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
 import { joinName } from "../orm/schema/names.js";
 import type { SchemaState, TableState } from "../orm/schema/state.js";
 import * as catalog from "./catalog.js";
 import { catalogName, hasDot, shown } from "./names.js";
 import { tableState } from "./table-state.js";
 
-export interface IntrospectOptions {
+const introspectOptions = options("introspect", {
   /** The schemas to read; by default those of the search path, without system schemas. */
-  readonly schemas?: readonly string[] | undefined;
+  schemas: option(is.strings),
   /** Only these tables, named as in a state: `books`, `shop.lines`. */
-  readonly tables?: readonly string[] | undefined;
+  tables: option(is.strings),
   /** All tables except these. */
-  readonly exclude?: readonly string[] | undefined;
-}
+  exclude: option(is.strings),
+});
+
+export type IntrospectOptions = OptionsOf<typeof introspectOptions.fields>;
 
 /** A view or a foreign table. */
 export interface UnmanagedTable extends TableState {
@@ -27,8 +30,6 @@ export interface Introspection extends SchemaState {
   readonly unmanaged: Readonly<Record<string, UnmanagedTable>>;
 }
 
-const checks: Checks<IntrospectOptions> = { schemas: is.strings, tables: is.strings, exclude: is.strings };
-
 /** The table in which migrations are recorded. */
 const ownTable = "stoa_migrations";
 
@@ -36,8 +37,8 @@ const ownTable = "stoa_migrations";
  * Reads the schema of a database. Names of tables in the search path have no schema, all others have one. Expressions are
  * as PostgreSQL writes them.
  */
-export async function introspect(db: Queries, options?: IntrospectOptions): Promise<Introspection> {
-  const given = readOptions<IntrospectOptions>("introspect", options, checks);
+export async function introspect(db: Queries, chosen?: IntrospectOptions): Promise<Introspection> {
+  const given = introspectOptions.read([chosen]);
   // One connection, so that one search path holds for all names.
   return db.transaction(async (tx) => readSchemas(tx, await chosenSchemas(tx, given.schemas), given));
 }

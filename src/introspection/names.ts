@@ -1,4 +1,4 @@
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import { joinName } from "../orm/schema/names.js";
 
 /** A table or a type of the catalogs. */

@@ -26,7 +26,7 @@ export async function normalizeState(state: SchemaState, db: Queries): Promise<S
 
 /** Something that PostgreSQL refused to make. */
 export interface Problem {
-  /** Undefined: an enum. */
+  /** The table; undefined if the problem is with an enum. */
   readonly table: string | undefined;
   readonly text: string;
 }
@@ -89,7 +89,7 @@ async function normalizeIn(tx: Transaction, given: SchemaState): Promise<Normali
 
 interface Scratch {
   readonly schemas: readonly string[];
-  /** The name of a table or an enum while it is there. */
+  /** The temporary name of a table or enum in the scratch schema. */
   nameFor(table: string): string;
   originOf(table: string): string;
 }
@@ -131,7 +131,7 @@ function withNormalForms(given: TableState, made: TableState | undefined): Table
       const { comment } = column;
       return { ...columns.get(name)!, ...(comment === undefined ? {} : { comment }) };
     }),
-    // PostgreSQL makes no unique constraint where the primary key, or another, says the same.
+    // PostgreSQL makes no unique constraint that repeats the primary key or another unique constraint.
     ...(made.unique ? { unique: made.unique } : {}),
     ...(made.checks ? { checks: made.checks } : {}),
     ...(given.indexes ? { indexes: mapValues(given.indexes, (index, name) => indexes.get(name) ?? index) } : {}),

@@ -1,4 +1,4 @@
-import { usualPrimaryKeyName } from "../orm/schema/names.js";
+import { usualCheckName, usualPrimaryKeyName } from "../orm/schema/names.js";
 import type {
   ColumnState,
   ForeignKeyState,
@@ -8,7 +8,7 @@ import type {
   ReferentialRule,
   TableState,
 } from "../orm/schema/state.js";
-import { normalizeType } from "../orm/schema/type-names.js";
+import { normalizeType, typeName } from "../orm/schema/type-names.js";
 import type { ColumnRow, ConstraintRow, IndexPartRow, IndexRow } from "./catalog.js";
 import { type CatalogEntry, catalogName, hasDot } from "./names.js";
 import { withoutParentheses } from "./sql-text.js";
@@ -42,13 +42,24 @@ export function tableState(
         foreignKeyState,
       ),
     ),
-    ...group(
-      "checks",
-      byName(ofKind("c"), (row) => withoutParentheses(row.expression ?? "")),
-    ),
+    ...group("checks", {
+      ...Object.fromEntries(columns.flatMap((row) => domainChecks(name, row))),
+      ...byName(ofKind("c"), (row) => withoutParentheses(row.expression ?? "")),
+    }),
     ...group("indexes", byName(indexes.filter(isTold), indexState)),
     ...(comment === null ? {} : { comment }),
   };
+}
+
+/** The conditions of a column's domain as checks of its table. A database without the domain has them as such. */
+function domainChecks(table: string, { name, domainChecks: checks }: ColumnRow): [string, string][] {
+  return (checks ?? []).map((sql, at) => {
+    const subject = sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\bVALUE\b/g, (part) =>
+      part === "VALUE" ? typeName(name) : part,
+    );
+    const ending = usualCheckName(table, name, "check");
+    return [at === 0 ? ending : `${ending}${at}`, withoutParentheses(subject)];
+  });
 }
 
 function columnState(row: ColumnRow): ColumnState {
@@ -100,6 +111,7 @@ function indexState(row: IndexRow): IndexState {
     on: row.parts.map(indexPart),
     ...(row.unique ? { unique: true } : {}),
     ...(row.method === "btree" ? {} : { method: row.method as IndexMethod }),
+    ...(row.nullsNotDistinct ? { nullsNotDistinct: true } : {}),
     ...(row.where === null ? {} : { where: withoutParentheses(row.where) }),
     ...(row.include ? { include: row.include } : {}),
   };

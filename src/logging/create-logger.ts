@@ -1,28 +1,32 @@
 import { isatty } from "node:tty";
 import { describeError, isInstance } from "../errors/describe.js";
-import type { LogFields, Logger } from "../internal/logger.js";
-import { type Checks, is, readOptions } from "../internal/options.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import type { LogFields, Logger } from "../kit/logger.js";
+import { is } from "../kit/options.js";
 import { jsonLine } from "./json-lines.js";
-import { type LineLevel, type LogLevel, logLevels } from "./levels.js";
+import { type LineLevel, logLevels } from "./levels.js";
 import { type PlainFields, plainFields } from "./plain.js";
 import { type Paint, paintFor, prettyLine } from "./pretty.js";
-import { type LogSink, standardOutput } from "./sink.js";
+import { isSink, type LogSink, standardOutput } from "./sink.js";
 import { traceFields } from "./trace-fields.js";
 
 /** `json` is one JSON object per line, `pretty` is for people. */
-export type LogFormat = "json" | "pretty";
+export type LogFormat = (typeof logFormats)[number];
+export const logFormats = ["json", "pretty"] as const;
 
-export interface LoggerOptions {
-  /** Lines below it are left out; `info` when not given. */
-  readonly level?: LogLevel;
-  /** When not given, pretty in a terminal and JSON elsewhere. */
-  readonly format?: LogFormat | undefined;
+const loggerOptions = options("createLogger()", {
+  /** The lowest level that is written. Default "info". */
+  level: option(is.oneOf(...logLevels), "info"),
+  /** The format of the lines. Default: pretty in a terminal and JSON elsewhere. */
+  format: option(is.oneOf(...logFormats)),
   /** The destination of the lines. Default: standard output, in batches. */
-  readonly sink?: LogSink;
-}
+  sink: option(isSink),
+});
 
-export function createLogger(options: LoggerOptions = {}): Logger {
-  const { level = "info", format, sink = standardOutput() } = readOptions("createLogger", options, checks);
+export type LoggerOptions = OptionsOf<typeof loggerOptions.fields>;
+
+export function createLogger(options?: LoggerOptions): Logger {
+  const { level, format, sink = standardOutput() } = loggerOptions.read([options]);
   const chosen = format ?? formatFor(sink);
   return new LineLogger(
     logLevels.indexOf(level),
@@ -49,13 +53,6 @@ export function outputOf(logger: Logger): LineOutput | null {
 export function formatFor(sink: LogSink): LogFormat {
   return sink.fd !== undefined && isatty(sink.fd) ? "pretty" : "json";
 }
-
-const checks: Checks<LoggerOptions> = {
-  level: is.oneOf(...logLevels),
-  format: is.oneOf("json", "pretty"),
-  sink: (value) =>
-    typeof (value as LogSink | null)?.write === "function" ? undefined : "an object with a write method",
-};
 
 type LineWriter = (time: number, level: LineLevel, message: string, fields: PlainFields | null) => string;
 

@@ -1,6 +1,6 @@
 import { causeOf, describeError, isInstance } from "../errors/describe.js";
-import type { LogFields } from "../internal/logger.js";
-import { setOwn } from "../internal/own-property.js";
+import type { LogFields } from "../kit/logger.js";
+import { setOwn } from "../kit/own-property.js";
 import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
 
 /** The fields of a log line as plain JSON values, without secrets and without anything that could throw. */

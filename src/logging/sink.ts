@@ -1,5 +1,9 @@
 import { fstatSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { milliseconds } from "../kit/duration.js";
+import { type Check, is } from "../kit/options.js";
+import { backoff } from "../kit/time/backoff.js";
 
 /** The destination of log lines. Each text is one or more whole lines, with line feeds. A Writable stream is a sink too. */
 export interface LogSink {
@@ -8,18 +12,23 @@ export interface LogSink {
   readonly fd?: number;
 }
 
-export interface FileSinkOptions {
-  /** The file descriptor; 1, standard output, when not given. */
-  readonly fd?: number;
-  /** Collected characters at which they are written. */
-  readonly batchSize?: number;
-  /** Milliseconds after which a smaller batch is written; 0 for the end of the turn of the event loop. */
-  readonly delay?: number;
-  /** Bytes kept while the output takes nothing; further lines are dropped and counted. */
-  readonly maxPending?: number;
-  /** Milliseconds that `flushSync` waits for an output that takes nothing at all. */
-  readonly patience?: number;
-}
+export const isSink: Check<LogSink> = (value) =>
+  typeof (value as LogSink | null)?.write === "function" ? undefined : "an object with a write method";
+
+const fileSinkOptions = options("FileSink", {
+  /** The file descriptor. Default 1, standard output. */
+  fd: option(is.integer(0), 1),
+  /** Collected characters at which they are written. Default 16 KiB. */
+  batchSize: option(is.integer(1), 16 * 1024),
+  /** Time after which a smaller batch is written; 0 for the end of the turn of the event loop. Default 20 ms, in a terminal 0. */
+  delay: option.duration(null, 0, "24d"),
+  /** Bytes kept while the output takes nothing; further lines are dropped and counted. Default 1 MiB. */
+  maxPending: option(is.integer(0), 1024 * 1024),
+  /** Time for which `flushSync` waits for an output that takes nothing at all. Default 1 second. */
+  patience: option.duration("1s"),
+});
+
+export type FileSinkOptions = OptionsOf<typeof fileSinkOptions.fields>;
 
 /**
  * Collects lines and writes them to a file descriptor in few writes.
@@ -38,6 +47,7 @@ export class FileSink implements LogSink {
   /** Lines dropped since the last report of dropped lines. */
   dropped = 0;
   readonly #batchSize: number;
+  /** Milliseconds, as `#patience`. */
   readonly #delay: number;
   readonly #maxPending: number;
   readonly #patience: number;
@@ -49,16 +59,17 @@ export class FileSink implements LogSink {
   #scratch: Buffer | null = null;
   #scheduled = false;
   /** Milliseconds until the next try; 0 while the output accepts data. */
-  #backoff = 0;
+  #refusals = 0;
   #lastError: string | undefined = undefined;
   #closed = false;
 
-  constructor(options: FileSinkOptions = {}) {
-    this.fd = options.fd ?? 1;
-    this.#batchSize = options.batchSize ?? 16 * 1024;
-    this.#delay = options.delay ?? (isatty(this.fd) ? 0 : 20);
-    this.#maxPending = options.maxPending ?? 1024 * 1024;
-    this.#patience = options.patience ?? 1000;
+  constructor(options?: FileSinkOptions) {
+    const { fd, batchSize, delay = isatty(fd) ? 0 : 0.02, maxPending, patience } = fileSinkOptions.read([options]);
+    this.fd = fd;
+    this.#batchSize = batchSize;
+    this.#delay = milliseconds(delay);
+    this.#maxPending = maxPending;
+    this.#patience = milliseconds(patience);
   }
 
   write(lines: string): void {
@@ -68,7 +79,7 @@ export class FileSink implements LogSink {
     }
     this.#batch += lines;
     if (this.#scheduled) {
-      if (this.#backoff === 0 && this.#batch.length >= this.#batchSize) this.#drain();
+      if (this.#refusals === 0 && this.#batch.length >= this.#batchSize) this.#drain();
     } else {
       this.#schedule(this.#delay);
     }
@@ -118,7 +129,7 @@ export class FileSink implements LogSink {
         const unsent: Buffer = this.#unsent;
         const written = writeSync(this.fd, unsent, 0, pieceLength(unsent, this.#pieceSize));
         this.#unsent = written < unsent.length ? unsent.subarray(written) : null;
-        this.#backoff = 0;
+        this.#refusals = 0;
       } catch (error) {
         this.#refused((error as NodeJS.ErrnoException).code);
         return this.#closed;
@@ -143,7 +154,7 @@ export class FileSink implements LogSink {
 
   #refused(code: string | undefined): void {
     this.#lastError = code;
-    this.#backoff = Math.min(this.#backoff === 0 ? 10 : this.#backoff * 2, 1000);
+    this.#refusals++;
     // A descriptor that was closed may be given to another file: nothing is written to its number again.
     if (code === "EBADF") {
       this.#closed = true;
@@ -156,7 +167,7 @@ export class FileSink implements LogSink {
     if (this.#scheduled) return;
     this.#scheduled = true;
     flushAtExit(this);
-    const wait = this.#backoff || delay;
+    const wait = this.#refusals > 0 ? backoff(this.#refusals - 1, 10, 1000) : delay;
     if (wait === 0) setImmediate(wake, this).unref();
     else setTimeout(wake, wait, this).unref();
   }

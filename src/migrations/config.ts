@@ -1,6 +1,6 @@
 import type { DatabaseOptions } from "../engines/db/config.js";
-import type { ConfigOf } from "../internal/config-of.js";
-import type { EitherSpelling } from "../internal/names.js";
+import type { ConfigOf } from "../kit/config-of.js";
+import type { EitherSpelling } from "../kit/names.js";
 
 /** The settings of a project in `stoa.config.ts`. Paths are relative to that file. */
 export interface StoaConfig {

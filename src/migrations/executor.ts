@@ -1,13 +1,13 @@
 import type { Queries, Session } from "../engines/db/database.js";
-import { checksumOf } from "./checksum.js";
 import { Interrupted, TransactionEnded } from "./failure.js";
+import { checksumOf } from "./files/checksum.js";
 import type { PlannedMigration, PlannedOperation } from "./plan.js";
 import type { Recorder } from "./recorder.js";
 
 export interface ExecutorOptions {
   readonly recorder: Recorder;
   /** Milliseconds that a statement may wait for the lock of a table; 0 for as long as it takes. */
-  readonly tableLockTimeout: number;
+  readonly tableLockMs: number;
   /** Called before each operation. */
   readonly onOperation: (planned: PlannedMigration, operation: PlannedOperation) => void;
 }
@@ -102,8 +102,8 @@ async function record(
   else await recorder.remove(db, [migration.name, ...migration.replaces]);
 }
 
-async function setLockTimeout(tx: Queries, { tableLockTimeout }: ExecutorOptions): Promise<void> {
-  if (tableLockTimeout > 0) await tx.execute(`set local lock_timeout = ${tableLockTimeout}`);
+async function setLockTimeout(tx: Queries, { tableLockMs }: ExecutorOptions): Promise<void> {
+  if (tableLockMs > 0) await tx.execute(`set local lock_timeout = ${tableLockMs}`);
 }
 
 async function setSearchPath(db: Queries, path: string): Promise<void> {

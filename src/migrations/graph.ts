@@ -1,4 +1,4 @@
-import { didYouMean } from "../internal/suggest.js";
+import { didYouMean } from "../kit/suggest.js";
 import { MigrationError } from "./errors.js";
 import type { Migration } from "./operation.js";
 import { chooseActive } from "./squashes.js";

@@ -1,5 +1,5 @@
-import { checksumOf } from "./checksum.js";
 import { MigrationError } from "./errors.js";
+import { checksumOf } from "./files/checksum.js";
 import { buildGraph, type MigrationGraph } from "./graph.js";
 import type { Migration } from "./operation.js";
 import type { MigrationRecord } from "./recorder.js";

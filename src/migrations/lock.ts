@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Session } from "../engines/db/database.js";
+import { within } from "../kit/time/within.js";
 import { MigrationError } from "./errors.js";
 
 export interface LockOptions {
   /** The name of the lock: one runner at a time for each name. */
   readonly name: string;
   /** Milliseconds to wait for another runner. */
-  readonly timeout: number;
+  readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   /** Called when another runner is at work. */
   readonly onWait: () => void;
@@ -59,7 +60,7 @@ export function withLock<T>(
 
 async function locked<T>(session: Session, options: LockOptions, run: (session: Session) => Promise<T>): Promise<T> {
   const key = keyOf(options.name);
-  const deadline = performance.now() + options.timeout;
+  const deadline = performance.now() + options.timeoutMs;
   // Not pg_advisory_lock: a runner that waits in a statement holds a snapshot, and `create index concurrently` of the
   // other runner would wait for the end of that snapshot.
   for (let looks = 0; !(await session.fetchval<boolean>("select pg_try_advisory_lock($1)", [key])); looks++) {
@@ -90,18 +91,14 @@ function keyOf(name: string): bigint {
 
 async function waitFor(before: Promise<unknown>, options: LockOptions): Promise<void> {
   options.onWait();
-  const stop = new AbortController();
-  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
-  try {
-    const late = delay(options.timeout, true, { signal });
-    if (await Promise.race([before.then(() => false), late])) throw timedOut(options);
-  } finally {
-    stop.abort();
-  }
+  const late = (): never => {
+    throw timedOut(options);
+  };
+  await within(before, options.timeoutMs, late, ...(options.signal === undefined ? [] : [options.signal]));
 }
 
-function timedOut({ timeout }: LockOptions): MigrationError {
+function timedOut({ timeoutMs }: LockOptions): MigrationError {
   return new MigrationError(
-    `another process is migrating this database and did not finish within ${timeout} ms (lockTimeout); nothing was done here`,
+    `another process is migrating this database and did not finish within ${timeoutMs} ms (lockTimeout); nothing was done here`,
   );
 }

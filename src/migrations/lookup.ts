@@ -1,6 +1,6 @@
 /** Functions that read and change states. Users choose the names: a table can be named `constructor`. */
 
-import { didYouMean } from "../internal/suggest.js";
+import { didYouMean } from "../kit/suggest.js";
 import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 

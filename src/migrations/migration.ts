@@ -1,18 +1,19 @@
-import { type Checks, is, readOptions, required } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { checkedOptions } from "../kit/config.js";
+import { is, required } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import type { MigrationDefinition } from "./operation.js";
 import { isOperation } from "./operations/define.js";
 
-const checks: Checks<MigrationDefinition> = {
+const readDefinition = checkedOptions<MigrationDefinition>({
   dependsOn: is.strings,
   replaces: is.strings,
   transaction: is.boolean,
   operations: is.list((value) => (isOperation(value) ? undefined : "an operation that op made")),
-};
+});
 
 /** Defines a migration: the default export of a migration file. */
 export function migration(definition: MigrationDefinition): MigrationDefinition {
-  const read = readOptions<MigrationDefinition>("migration()", definition, checks);
+  const read = readDefinition("migration()", definition);
   const operations = required("migration()", read, "operations");
   const outside = operations.find((operation) => !operation.transactional);
   if (outside && read.transaction !== false) {

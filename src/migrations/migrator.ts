@@ -1,36 +1,19 @@
 import type { Database, Queries, Session } from "../engines/db/database.js";
-import { type Checks, is, readOptions } from "../internal/options.js";
+import { options as declare, type OptionsOf, option, type SettingsOf } from "../kit/config.js";
+import { milliseconds } from "../kit/duration.js";
+import { type Check, is } from "../kit/options.js";
 import type { SchemaState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { execute } from "./executor.js";
 import { MigrationFailure } from "./failure.js";
+import { loadMigrations, readMigration } from "./files/load.js";
+import { scriptBetween, sqlScript, statementsOf } from "./files/sql-script.js";
 import { compareHistory, type History, requireSound } from "./history.js";
-import { loadMigrations, readMigration } from "./load.js";
 import { inTurn, withLock } from "./lock.js";
 import type { Migration, MigrationDefinition } from "./operation.js";
 import { chooseDown, chooseUp, type Direction, type PlannedMigration, planDown, planUp, stateAfter } from "./plan.js";
 import { Recorder } from "./recorder.js";
-import { scriptBetween, sqlScript, statementsOf } from "./sql-script.js";
 import { type MigrationStatus, statusOf } from "./status.js";
-
-export interface MigratorOptions {
-  /** The folder of the migration files. */
-  readonly directory?: string | URL;
-  /** The migrations by their names, instead of a folder, for programs that are bundled into one file. */
-  readonly migrations?: Readonly<Record<string, MigrationDefinition>>;
-  /** The table that records applied migrations; `stoa_migrations` by default. */
-  readonly table?: string;
-  /** Milliseconds to wait for another process that migrates the same database; 60000 by default. */
-  readonly lockTimeout?: number;
-  /** Milliseconds that a statement may wait for a locked table before the migration fails; 0, no limit, by default. */
-  readonly tableLockTimeout?: number;
-  /** Continues if an applied migration was changed since, or if its file is missing. */
-  readonly allowDrift?: boolean;
-  /** Called for each event. */
-  readonly onEvent?: (event: MigrationEvent) => void;
-  /** Cancels the running statement; its transaction is rolled back. */
-  readonly signal?: AbortSignal;
-}
 
 export type MigrationEvent =
   /** Another process is migrating this database. */
@@ -42,34 +25,62 @@ export type MigrationEvent =
   /** A squashed migration is recorded, because all that it replaces is applied. */
   | { readonly type: "adopted"; readonly name: string };
 
-export interface UpOptions {
+const isUrl: Check<URL> = (value) => (value instanceof URL ? undefined : "a URL");
+const isNull: Check<null> = (value) => (value === null ? undefined : "null");
+const orNull = is.either(is.text, isNull);
+
+const migratorOptions = declare("Migrator", {
+  /** The folder of the migration files. */
+  directory: option(is.either(is.text, isUrl)),
+  /** The migrations by their names, instead of a folder, for programs that are bundled into one file. */
+  migrations: option<Readonly<Record<string, MigrationDefinition>>>(is.object),
+  /** The table that records applied migrations. Default `stoa_migrations`. */
+  table: option(is.text, "stoa_migrations"),
+  /** Time to wait for another process that migrates the same database. Default 1 minute. */
+  lockTimeout: option.duration("1m", 0, "24d"),
+  /** Time that a statement may wait for a locked table before the migration fails; 0 for no limit. Default 0. */
+  tableLockTimeout: option.duration(0, 0, "24d"),
+  /** Continues if an applied migration was changed since, or if its file is missing. Default false. */
+  allowDrift: option(is.boolean, false),
+  /** Called for each event. */
+  onEvent: option<(event: MigrationEvent) => void>(is.function),
+  /** Cancels the running statement; its transaction is rolled back. */
+  signal: option<AbortSignal>(is.object),
+});
+
+const upOptions = declare("up()", {
   /** The last migration to apply, with all that it depends on; the last of all by default. */
-  readonly to?: string;
+  to: option(is.text),
   /** Returns the steps without running them. */
-  readonly dryRun?: boolean;
+  dryRun: option(is.boolean, false),
   /** Records the migrations without running them, if their changes were made by hand. */
-  readonly fake?: boolean;
-}
+  fake: option(is.boolean, false),
+});
 
-export interface DownOptions {
+const downOptions = declare("down()", {
   /** The migration to go back to, which stays applied; null to undo all. */
-  readonly to?: string | null;
+  to: option(orNull),
   /** The number of migrations to undo if no target is given; 1 by default. */
-  readonly steps?: number;
-  readonly dryRun?: boolean;
+  steps: option(is.integer(1)),
+  dryRun: option(is.boolean, false),
   /** Removes the records of the migrations without undoing them. */
-  readonly fake?: boolean;
-}
+  fake: option(is.boolean, false),
+});
 
-export interface SqlOptions {
+const sqlOptions = declare("sql()", {
   /** The migration to start after, whatever the database has; null for an empty database. */
-  readonly from?: string | null;
+  from: option(orNull),
   /** The migration to end with; null for an empty database. If it comes before `from`, the script undoes migrations. */
-  readonly to?: string | null;
+  to: option(orNull),
   /** Returns the statements of `down`. */
-  readonly down?: boolean;
-  readonly steps?: number;
-}
+  down: option(is.boolean, false),
+  steps: option(is.integer(1)),
+});
+
+export type MigratorOptions = OptionsOf<typeof migratorOptions.fields>;
+export type UpOptions = OptionsOf<typeof upOptions.fields>;
+export type DownOptions = OptionsOf<typeof downOptions.fields>;
+export type SqlOptions = OptionsOf<typeof sqlOptions.fields>;
 
 /** A migration that was applied or undone, or would be. */
 export interface MigrationStep {
@@ -84,17 +95,17 @@ export interface MigrationStep {
 /** Applies and undoes migrations. */
 export class Migrator {
   readonly #database: Database;
-  readonly #options: Partial<MigratorOptions>;
+  readonly #options: SettingsOf<typeof migratorOptions.fields>;
   readonly #recorder: Recorder;
   #migrations: Promise<readonly Migration[]> | null = null;
 
   constructor(database: Database, options: MigratorOptions) {
-    this.#options = readOptions<MigratorOptions>("Migrator", options, checks);
+    this.#options = migratorOptions.read([options]);
     if ((this.#options.directory === undefined) === (this.#options.migrations === undefined)) {
       throw new MigrationError("Migrator needs either 'directory' or 'migrations'");
     }
     this.#database = database;
-    this.#recorder = new Recorder(this.#options.table ?? "stoa_migrations");
+    this.#recorder = new Recorder(this.#options.table);
   }
 
   /** Returns all migrations with their status in the database. */
@@ -114,7 +125,7 @@ export class Migrator {
 
   /** Applies all pending migrations. Safe to call from several processes at once: one works, the others wait. */
   async up(options: UpOptions = {}): Promise<MigrationStep[]> {
-    const { to, dryRun, fake } = readOptions<UpOptions>("up()", options, upChecks);
+    const { to, dryRun, fake } = upOptions.read([options]);
     if (dryRun) return this.plan({ to });
     const isIdle = (history: History): boolean =>
       chooseUp(history, to).length === 0 && history.graph.adopted.length + history.leftover.length === 0;
@@ -129,7 +140,7 @@ export class Migrator {
 
   /** Undoes the last migration, or several. */
   async down(options: DownOptions = {}): Promise<MigrationStep[]> {
-    const { dryRun, fake, ...target } = readOptions<DownOptions>("down()", options, downChecks);
+    const { dryRun, fake, ...target } = downOptions.read([options]);
     if (dryRun) return planDown(await this.#soundHistory(this.#database), target).map(stepOf);
     const isIdle = (history: History): boolean => chooseDown(history, target).length === 0;
     return this.#locked(isIdle, async (session) => {
@@ -141,7 +152,7 @@ export class Migrator {
 
   /** Returns the statements of `up` or `down` as a script. */
   async sql(options: SqlOptions = {}): Promise<string> {
-    const { from, to, down, steps } = readOptions<SqlOptions>("sql()", options, sqlChecks);
+    const { from, to, down, steps } = sqlOptions.read([options]);
     if (from !== undefined) return scriptBetween(await this.#load(), this.#recorder, from, to);
     const history = await this.#soundHistory(this.#database);
     const plan = down ? planDown(history, { to, steps }) : planUp(history, to ?? undefined);
@@ -156,7 +167,7 @@ export class Migrator {
       this.#tell({ type: "start", name, direction });
       const duration = await execute(session, planned, {
         recorder: this.#recorder,
-        tableLockTimeout: this.#options.tableLockTimeout ?? 0,
+        tableLockMs: milliseconds(this.#options.tableLockTimeout),
         onOperation: (_, { operation: { description } }) =>
           this.#tell({ type: "operation", name, direction, description }),
       }).catch((error: unknown) => {
@@ -199,7 +210,7 @@ export class Migrator {
   ): Promise<MigrationStep[]> {
     const options = {
       name: this.#recorder.table,
-      timeout: this.#options.lockTimeout ?? 60_000,
+      timeoutMs: milliseconds(this.#options.lockTimeout),
       signal: this.#options.signal,
       onWait: () => this.#tell({ type: "waiting" }),
     };
@@ -249,27 +260,3 @@ function stepOf(planned: PlannedMigration): MigrationStep {
     statements: statementsOf(planned),
   };
 }
-
-const milliseconds = is.integer(0, 2_147_483_647);
-const isUrl = (value: unknown): string | undefined => (value instanceof URL ? undefined : "a URL");
-const orNull = is.either(is.text, (value) => (value === null ? undefined : "null"));
-
-const checks: Checks<MigratorOptions> = {
-  directory: is.either(is.text, isUrl),
-  migrations: is.object,
-  table: is.text,
-  lockTimeout: milliseconds,
-  tableLockTimeout: milliseconds,
-  allowDrift: is.boolean,
-  onEvent: is.function,
-  signal: is.object,
-};
-
-const upChecks: Checks<UpOptions> = { to: is.text, dryRun: is.boolean, fake: is.boolean };
-const downChecks: Checks<DownOptions> = {
-  to: orNull,
-  steps: is.integer(1),
-  dryRun: is.boolean,
-  fake: is.boolean,
-};
-const sqlChecks: Checks<SqlOptions> = { from: orNull, to: orNull, down: is.boolean, steps: is.integer(1) };

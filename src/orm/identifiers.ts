@@ -1,4 +1,4 @@
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** Quotes an identifier for SQL. Names come from the application and the schema, never from a client. */
 export function quote(name: string): string {

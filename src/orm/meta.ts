@@ -85,8 +85,8 @@ export interface ColumnReference {
   readonly onUpdate: ReferentialAction;
   /** Checked at the end of the transaction. */
   readonly deferred: boolean;
-  /** False: a relation without a constraint in the database. */
-  readonly constraint: boolean;
+  /** False: a relation without a constraint in the database. A text is the name of the constraint. */
+  readonly constraint: boolean | string;
 }
 
 /** A foreign key over several columns. The foreign key of one column is its `reference`. */
@@ -187,6 +187,7 @@ export interface IndexMeta {
   }[];
   readonly unique: boolean;
   readonly method: "btree" | "hash" | "gin" | "gist" | "brin" | "spgist";
+  readonly nullsNotDistinct: boolean;
   /** The condition of a partial index, as SQL. */
   readonly where: string | undefined;
   /** Further columns kept in the index. */

@@ -1,7 +1,7 @@
 /** A query as immutable data. Querysets and expressions create it; the compiler reads it. */
 
 import type { DatabasePlace, Queries } from "../engines/db/database.js";
-import type { SqlFragment } from "../engines/db/sql.js";
+import type { SqlFragment } from "../engines/db/sql/sql.js";
 import type { ColumnMeta, ColumnType, ModelMeta, RelationMeta } from "./meta.js";
 
 export type ExpressionNode =
@@ -88,6 +88,8 @@ export type ConditionNode =
       readonly columns: readonly ColumnMeta[];
       readonly keys: readonly (readonly unknown[])[];
     }
+  /** The rows of a query for the same model, by primary key. */
+  | { readonly type: "chosen"; readonly query: Query }
   /** Rows at the other end of a many-to-many relation of the row with this key. */
   | { readonly type: "member"; readonly relation: RelationMeta; readonly key: unknown };
 
@@ -126,8 +128,10 @@ export interface Selection {
   /** The names of the result's fields, with their expressions. */
   readonly fields: readonly { readonly name: string; readonly expression: ExpressionNode }[];
   readonly shape: "object" | "list" | "single";
-  /** One row for each combination of the fields that are not aggregates. */
+  /** One row for each combination of the keys. */
   readonly grouped: boolean;
+  /** What rows are grouped by. A later `values()` may leave them out of the result. */
+  readonly keys?: readonly ExpressionNode[] | undefined;
   /** The fields of to-many relations: there is one row for each related row. */
   readonly many: readonly string[];
 }

@@ -1,12 +1,12 @@
 import { httpError } from "../errors/http-error.js";
-import { type BodyCoding, bodyCoding, type DecompressRules } from "../http/content-encoding.js";
-import { loadDecoder } from "../http/load-decoder.js";
+import { type BodyCoding, bodyCoding, type DecompressRules } from "../http/body/content-encoding.js";
+import { loadDecoder } from "../http/body/load-decoder.js";
 import type { Request } from "../http/request.js";
 import { discardBody, type Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
-import { ValueError } from "../internal/value-error.js";
-import type { Deadlines } from "./deadlines.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
+import { type Deadlines, Expiry } from "../kit/time/deadlines.js";
+import { ValueError } from "../kit/value-error.js";
 import { awaitFirstPiece } from "./first-piece.js";
 import type { Middleware, MiddlewareFunction, OnError, Run } from "./middleware.js";
 
@@ -129,7 +129,7 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
 /** Values that middleware of other frameworks returns. Sent as a response, they would tell nobody what is wrong. */
 function middlewareMistake(isNext: boolean): ValueError {
   const returned = isNext ? "'next' without calling it" : "the request";
-  return new ValueError(`a middleware returned ${returned}: write 'return next()' to go on, or return a response`);
+  return new ValueError(`a middleware returned ${returned}: write 'return next()' to continue, or return a response`);
 }
 
 /** Discards the response of a pipeline whose caller failed, at once or when it arrives. */
@@ -210,7 +210,7 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
     if (!(response instanceof Promise)) return response;
     return new Promise((resolve) => {
       let late = false;
-      const entry = deadlines.add(() => {
+      const entry = new Expiry(() => {
         late = true;
         // The handler still runs: its scoped values are disposed after it.
         request.hold();
@@ -218,6 +218,7 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
         request.abort(error);
         resolve(onError(request, error, "async"));
       });
+      deadlines.add(entry);
       void response.then((answer) => {
         deadlines.remove(entry);
         if (!late) return resolve(answer);

@@ -1,7 +1,7 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import { toResponseSymbol } from "../http/to-response.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
 import { answer, type OnError, type Run } from "./compile.js";
 
 /** The second argument of a handler: validated input and dependencies by name. */

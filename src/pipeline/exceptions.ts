@@ -1,5 +1,5 @@
 import type { Request } from "../http/request.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a class is any constructor, whatever it takes
 export type ErrorClass<E = unknown> = abstract new (...args: any[]) => E;

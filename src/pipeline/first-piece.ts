@@ -1,3 +1,4 @@
+import { AuthorityEndedError } from "../http/authority.js";
 import type { Request } from "../http/request.js";
 import { type BodyStream, checkPiece, type Response, stopIterator } from "../http/response.js";
 import { SseStream } from "../http/sse.js";
@@ -17,12 +18,19 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
   if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return response;
   // The body of a response to HEAD is never read.
   if (request.method === "HEAD" || body instanceof BegunStream) return response;
-  if (body instanceof SseStream) request.onAbort(() => body.probe());
   const stream = new BegunStream(body);
+  const isEvents = body instanceof SseStream || response.type === "text/event-stream";
+  if (isEvents) {
+    request.onAbort((reason) => {
+      if (reason instanceof AuthorityEndedError) stream.end();
+      else if (body instanceof SseStream) body.probe();
+    });
+    request.endWithAuthority();
+  }
   response.body = stream;
   // A middleware may have put another response in its place.
   request.onFinish(() => stream.endUnread());
-  return stream.begin(response.type === "text/event-stream").then(() => response);
+  return stream.begin(isEvents).then(() => response);
 }
 
 /** A stream whose first piece has been requested. */
@@ -31,6 +39,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
   #first: Promise<Piece> | null;
   /** Somebody reads the stream, and ends it. */
   #taken = false;
+  #isEnded = false;
 
   constructor(body: BodyStream) {
     this.#iterator = body[Symbol.asyncIterator]();
@@ -68,8 +77,15 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
     if (!this.#taken) stopIterator(this.#iterator);
   }
 
+  /** Ends the stream: its source is asked for nothing more. */
+  end(): void {
+    this.#isEnded = true;
+    stopIterator(this.#iterator);
+  }
+
   next(): Promise<Piece> {
     const first = this.#first;
+    if (this.#isEnded) return Promise.resolve({ done: true, value: undefined });
     if (first === null) return this.#iterator.next();
     this.#first = null;
     return first;

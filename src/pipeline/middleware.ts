@@ -1,6 +1,6 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import type { StoreSource } from "./shared-stores.js";
 
 /** A compiled piece of the pipeline. It never throws and never rejects. */
@@ -25,7 +25,7 @@ export interface Middleware {
   readonly early?: boolean;
   /** The position in the pipeline. Middleware of users is at "user", in the order added. */
   readonly slot?: Slot;
-  /** Returns a response to send at once, or nothing to go on. */
+  /** Returns a response to send at once, or nothing to continue. */
   before?(request: Request): unknown;
   /** Returns a response to send instead of the given one, or nothing to send that one. */
   after?(request: Request, response: Response): unknown;
@@ -38,6 +38,8 @@ export interface Middleware {
   wrap?(next: Run, onError: OnError): Run;
   /** Called once at start, before the pipeline is compiled: the place to ask for a shared store. */
   prepare?(stores: StoreSource): void;
+  /** Called once per route at start: a sentence about other middleware of the route that cannot work beside this one. */
+  conflict?(all: readonly Middleware[], owner: string, path: string): string | undefined;
   /** Called once per route at start: returns the middleware for that route, or null to leave it out. */
   forRoute?(route: RouteInfo): Middleware | null;
 }
@@ -124,7 +126,7 @@ function refuseForeign({ name, length }: MiddlewareFunction): void {
   const subject = name === "" ? "a middleware" : `the middleware '${name}'`;
   throw new ValueError(
     length === 3
-      ? `${subject} has the parameters (req, res, next), and it is called with (request, next): write it anew, ` +
+      ? `${subject} has the parameters (req, res, next), and it is called with (request, next): write it in this form, ` +
           "or look for the feature that does the same, such as enableCors()"
       : `${subject} has the parameters (err, req, res, next): ` +
           "errors are handled by app.exceptionHandler(Error, (request, error) => ...)",

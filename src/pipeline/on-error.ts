@@ -1,14 +1,14 @@
-import { type ErrorPage, renderError } from "../error-pages/render.js";
 import { isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
 import { pacedKind } from "../errors/paced.js";
+import { type ErrorPage, renderError } from "../errors/pages/render.js";
 import { isAbortOf } from "../http/aborted.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
-import type { LogFields, Logger } from "../internal/logger.js";
-import { Pace } from "../internal/pace.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
+import type { LogFields, Logger } from "../kit/logger.js";
+import { Pace } from "../kit/time/pace.js";
 import type { OnError } from "./compile.js";
 import type { ExceptionHandlers } from "./exceptions.js";
 

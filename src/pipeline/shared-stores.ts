@@ -29,6 +29,8 @@ export interface StoreSource {
    * so that the log says so.
    */
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind];
+  /** The store to use while that one fails: the local one, extended to all workers of the machine. */
+  fallback<Kind extends keyof SharedStores>(kind: Kind, local: SharedStores[Kind]): SharedStores[Kind];
 }
 
 export function isPerProcess(store: object): boolean {

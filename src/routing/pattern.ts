@@ -1,4 +1,5 @@
-import { ValueError } from "../internal/value-error.js";
+import { type Check, is } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** A path pattern taken apart. */
 export interface Pattern {
@@ -36,6 +37,18 @@ export function parsePattern(text: string): Pattern {
     throw new ValueError(`in the path '${text}' a {name:*} takes all that is left, so it must stand last`);
   }
   return { text, segments, paramNames };
+}
+
+export const isPlainPath: Check<string> = (value) =>
+  is.path(value) ?? (parsePattern(value as string).paramNames.length > 0 ? "a plain path" : undefined);
+
+/** One path of a site as seen from another: `/a/docs` to `/openapi.json` is `../openapi.json`. */
+export function relativeAddress(from: string, to: string): string {
+  const here = from.split("/").slice(1, -1);
+  const there = to.split("/").slice(1);
+  let common = 0;
+  while (common < here.length && common < there.length - 1 && here[common] === there[common]) common++;
+  return [...here.slice(common).map(() => ".."), ...there.slice(common)].join("/") || "./";
 }
 
 /** A prefix and a path as one path: `/api` and `/` give `/api`, `/api` and `/books` give `/api/books`. */

@@ -1,5 +1,5 @@
 import type { RouteMiss } from "../http/request.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import type { Pattern } from "./pattern.js";
 import { RecentMatches } from "./recent-matches.js";
 import { type Match, pathKind, RouteTree } from "./tree.js";

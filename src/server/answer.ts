@@ -1,6 +1,6 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
-import { isPromise } from "../internal/is-promise.js";
+import { isPromise } from "../kit/is-promise.js";
 import type { Dispatch } from "./transport.js";
 
 /** Gives the request to the application; its response, or its failure, may come at once. */

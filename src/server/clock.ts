@@ -1,4 +1,4 @@
-import type { ServerLimits } from "./transport.js";
+import type { ServerLimits } from "./limits.js";
 
 /**
  * Counts ticks, about one a second, for all connections of a server. Deadlines are counted in ticks, not read off a

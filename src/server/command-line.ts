@@ -1,38 +1,30 @@
-import { type Check, is } from "../internal/options.js";
-import { closest } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
-import type { Http2Options } from "./http2/fields.js";
+import { option, type SettingsOf } from "../kit/config.js";
+import { is } from "../kit/options.js";
+import { closest } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
+import { http2Option } from "./http2/fields.js";
 
 /** The options that the command line and the environment can steer. */
-export interface Steering {
-  /** Address to listen on. Default `127.0.0.1`; `0.0.0.0` for all, as in a container. */
-  readonly host: string;
-  /** Port to listen on. Default 8000; 0 for any that is free. */
-  readonly port: number;
-  /** Default `development`, or what `STOA_ENV` or `NODE_ENV` says. */
-  readonly env: "development" | "production";
+export const steeringFields = {
+  /** Address to listen on; `0.0.0.0` for all, as in a container. Default "127.0.0.1". */
+  host: option(is.text, "127.0.0.1"),
+  /** Port to listen on; 0 for any that is free. Default 8000. */
+  port: option(is.integer(0, 65_535), 8000),
+  /** The environment. Default "development", or what `STOA_ENV` or `NODE_ENV` says. */
+  env: option(is.oneOf("development", "production"), "development"),
   /** Shows errors to the client. Default: on in development, off in production. */
-  readonly debug: boolean;
-  /** Restarts the server when a source file changes. Default off. */
-  readonly reload: boolean;
+  debug: option(is.boolean),
+  /** Restarts the server when a source file changes. Default false. */
+  reload: option(is.boolean, false),
   /** Number of serving processes. Default: one for each CPU in production without debug, otherwise 1. */
-  readonly workers: number;
+  workers: option(is.integer(1, 1024)),
   /** Logs each request. Default: on in debug mode. */
-  readonly logs: boolean;
-  /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. */
-  readonly http2: boolean | Http2Options;
-}
-
-export const steeringChecks: { readonly [K in keyof Steering]: Check } = {
-  host: is.text,
-  port: is.integer(0, 65_535),
-  env: is.oneOf("development", "production"),
-  debug: is.boolean,
-  reload: is.boolean,
-  workers: is.integer(1, 1024),
-  logs: is.boolean,
-  http2: is.either(is.boolean, is.object),
+  logs: option(is.boolean),
+  /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. Default false. */
+  http2: http2Option,
 };
+
+export type Steering = SettingsOf<typeof steeringFields>;
 
 export interface CommandLine {
   readonly options: Partial<Steering>;
@@ -73,7 +65,7 @@ const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "htt
 export function readText(source: string, name: keyof Steering, text: string): string | number {
   const numeric = name === "port" || name === "workers";
   const value = numeric && /^\d+$/.test(text) ? Number(text) : text;
-  const allowed = steeringChecks[name](value);
+  const allowed = steeringFields[name].check(value);
   if (allowed !== undefined) throw new ValueError(`${source} must be ${allowed}, not ${JSON.stringify(text)}`);
   return value;
 }

@@ -1,4 +1,4 @@
-import type { ClientSocket } from "./net/client-socket.js";
+import type { ClientSocket } from "./http1/client-socket.js";
 
 /** Closes a connection so that the client notices that the response is not whole. */
 export function cutOff(socket: ClientSocket, endsBody: boolean): void {

@@ -1,4 +1,4 @@
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import { readSwitch, readText, type Steering } from "./command-line.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 import type { HttpError } from "../errors/http-error.js";
-import type { Logger } from "../internal/logger.js";
-import { Pace } from "../internal/pace.js";
+import type { Logger } from "../kit/logger.js";
+import { Pace } from "../kit/time/pace.js";
 
 /** The code of TLS handshakes that failed, in metrics and in the log. */
 export const handshakeFailed = "TLS_HANDSHAKE_FAILED";

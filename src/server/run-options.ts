@@ -1,43 +1,59 @@
-import type { EitherSpelling } from "../internal/names.js";
-import { nodeOs } from "../internal/node-modules.js";
-import { type Checks, is, isPlainObject, readOptions } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
-import { type Steering, steeringChecks } from "./command-line.js";
-import { type Http2Fields, planHttp2, readHttp2 } from "./http2/fields.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../kit/config.js";
+import type { EitherSpelling } from "../kit/names.js";
+import { nodeOs } from "../kit/node-modules.js";
+import { is } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
+import { type Steering, steeringFields } from "./command-line.js";
+import { type Http2Fields, planHttp2 } from "./http2/fields.js";
+import { limitFields, longestTimer, type ServerLimits } from "./limits.js";
 import type { RunSettings } from "./run-target.js";
-import { readTls, type TlsFields } from "./tls/fields.js";
-import { defaultLimits, type ListenAddress, type ServerLimits } from "./transport.js";
+import { type TlsSettings, tlsOption } from "./tls/fields.js";
+import type { ListenAddress } from "./transport.js";
 
-export interface RunFields extends Steering, ServerLimits {
+const processFields = {
+  ...steeringFields,
   /** The name of the application, in the banner, the log, the health report and the telemetry. */
-  readonly name: string;
-  /** Our own HTTP/1.1 on node:net, or node:http. */
-  readonly transport: "net" | "node";
+  name: option(is.text),
+  /** Our own HTTP/1.1 on node:net, or node:http. Default "net". */
+  transport: option(is.oneOf("net", "node"), "net"),
   /** Serve HTTPS. */
-  readonly tls: TlsFields;
+  tls: tlsOption,
   /** Listen on a Unix socket in place of host and port. */
-  readonly path: string;
-  /** Seconds a handler may take before 504; 0 for no limit. */
-  readonly requestTimeout: number;
-  /** Seconds from the signal to stop until the process is gone, whatever clients do. */
-  readonly shutdownTimeout: number;
+  path: option(is.text),
+  /** Time that a handler may take before 504; 0 for no limit. Default 30 seconds. */
+  requestTimeout: option.duration("30s", 0, longestTimer),
+  /** Time from the signal to stop until the process is gone, whatever clients do. Default 10 seconds. */
+  shutdownTimeout: option.duration("10s", 0, longestTimer),
   /**
-   * Seconds without a turn of the event loop after which a process counts as stuck and is killed; 0 for no limit.
-   * Default 30, and 0 in a single process in debug mode. There is no limit while a debugger is attached.
+   * Time without a turn of the event loop after which a process counts as stuck and is killed; 0 for no limit. There is no
+   * limit while a debugger is attached. Default: 30 seconds, and 0 in a single process in debug mode.
    */
-  readonly stuckTimeout: number;
-  /** Show the address and the rest once the server listens. */
-  readonly banner: boolean;
+  stuckTimeout: option.duration(null, 0, longestTimer),
   /**
-   * True (the default) if the process belongs to the server: it reads the command line, handles signals, prints why it
-   * cannot start, and exits. With `false` it does none of that: `run` rejects when the start fails and the caller
-   * closes.
+   * Time for which a route is refused with 503 that was running when three workers died in a row; 0 to refuse none. The
+   * route is found by circumstances: the last one that began, or the only one that was always in flight. Default 0.
    */
-  readonly exit: boolean;
-}
+  refuseDeadlyRoutes: option.duration(0, 0, longestTimer),
+  /** Show the address and the rest once the server listens. Default: the value of `exit`. */
+  banner: option(is.boolean),
+  /**
+   * True if the process belongs to the server: it reads the command line, handles signals, prints why it cannot start, and
+   * exits. With `false` it does none of that: `run` rejects when the start fails and the caller closes. Default true.
+   */
+  exit: option(is.boolean, true),
+};
+
+const fields = { ...processFields, ...limitFields };
+
+type Given = OptionsOf<typeof fields>;
 
 /** The options of `run`, each in either spelling; null and undefined count as not given. */
-export type RunOptions = EitherSpelling<{ readonly [K in keyof RunFields]?: RunFields[K] | null | undefined }>;
+export type RunOptions = EitherSpelling<{ readonly [K in keyof Given]?: Given[K] | null | undefined }>;
+
+export type RunFields = SettingsOf<typeof fields>;
+
+const runOptions = options("run()", fields);
+const defaults = runOptions.read([]);
 
 /** The options of a run, all decided. */
 export interface RunPlan {
@@ -45,25 +61,18 @@ export interface RunPlan {
   readonly address: ListenAddress;
   readonly reload: boolean;
   readonly transport: "net" | "node";
-  readonly tls: TlsFields | null;
+  readonly tls: TlsSettings | null;
   readonly http2: Http2Fields | null;
   readonly limits: ServerLimits;
   readonly shutdownTimeout: number;
   readonly stuckTimeout: number;
+  readonly refuseDeadlyRoutes: number;
   readonly banner: boolean;
 }
 
 /** Checks the options; nothing is filled in yet. */
-export function readRunOptions(options: RunOptions | undefined): Partial<RunFields> {
-  if (options === undefined || options === null) return {};
-  if (!isPlainObject(options)) return readOptions("run()", options, checks);
-  const given = Object.entries(options).filter(([, value]) => value !== null);
-  const fields = readOptions<RunFields>("run()", Object.fromEntries(given), checks);
-  return {
-    ...fields,
-    ...(fields.tls !== undefined && { tls: readTls(fields.tls) }),
-    ...(typeof fields.http2 === "object" && { http2: readHttp2(fields.http2) }),
-  };
+export function readRunOptions(given: RunOptions | undefined): Partial<RunFields> {
+  return runOptions.readGiven([given]);
 }
 
 /** Command line over options over environment over the contract's defaults. */
@@ -72,19 +81,17 @@ export function planRun(
   options: Partial<RunFields>,
   environment: Partial<Steering>,
 ): RunPlan {
-  const given: Partial<RunFields> = { ...environment, ...options, ...commandLine };
-  const exit = given.exit ?? true;
-  const env = given.env ?? "development";
+  const given: RunFields = { ...defaults, ...environment, ...options, ...commandLine };
+  const { exit, env, host, transport } = given;
   const debug = given.debug ?? env === "development";
-  const reload = exit && (given.reload ?? false);
+  const reload = exit && given.reload;
   if (!exit) refuseProcesses(options);
   const several = exit && !reload;
   const workers = several
     ? (given.workers ?? (env === "production" && !debug ? nodeOs().availableParallelism() : 1))
     : 1;
-  const host = given.host ?? "127.0.0.1";
-  const http2 = planHttp2(commandLine.http2, options.http2 as boolean | Partial<Http2Fields>, environment.http2);
-  if (http2 !== null && given.transport === "node") {
+  const http2 = planHttp2(commandLine.http2, options.http2, environment.http2);
+  if (http2 !== null && transport === "node") {
     throw new ValueError('http2 cannot be used with `transport: "node"`, which speaks HTTP/1.1 only');
   }
   const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
@@ -93,52 +100,23 @@ export function planRun(
       env,
       debug,
       logs: given.logs ?? (debug ? true : undefined),
-      requestTimeout: given.requestTimeout ?? 30,
+      requestTimeout: given.requestTimeout,
       workers,
       host,
       ...(given.name !== undefined && { name: given.name }),
     },
-    address: {
-      host,
-      port: given.port ?? 8000,
-      ...(given.path !== undefined && !addressed && { path: given.path }),
-    },
+    address: { host, port: given.port, ...(given.path !== undefined && !addressed && { path: given.path }) },
     reload,
-    transport: given.transport ?? "net",
+    transport,
     tls: given.tls ?? null,
     http2,
     limits: limitsOf(given),
-    shutdownTimeout: given.shutdownTimeout ?? 10,
+    shutdownTimeout: given.shutdownTimeout,
     stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),
+    refuseDeadlyRoutes: given.refuseDeadlyRoutes,
     banner: given.banner ?? exit,
   };
 }
-
-/** Up to the longest time of a timer. */
-const seconds = is.number(0, 2_147_483);
-const someSeconds = is.number(0.001, 2_147_483);
-const checks: Checks<RunFields> = {
-  ...steeringChecks,
-  name: is.text,
-  transport: is.oneOf("net", "node"),
-  tls: is.object,
-  path: is.text,
-  requestTimeout: seconds,
-  shutdownTimeout: seconds,
-  stuckTimeout: seconds,
-  banner: is.boolean,
-  exit: is.boolean,
-  headTimeout: someSeconds,
-  bodyTimeout: someSeconds,
-  bodyTotalTimeout: someSeconds,
-  keepAliveTimeout: someSeconds,
-  writeTimeout: someSeconds,
-  maxConnections: is.integer(0),
-  maxHeadSize: is.integer(1),
-  maxTargetSize: is.integer(1),
-  maxHeaders: is.integer(1),
-  maxBodyMemory: is.integer(0),
-};
 
 function refuseProcesses(options: Partial<RunFields>): void {
   if ((options.workers ?? 1) > 1 || options.reload) {
@@ -146,10 +124,7 @@ function refuseProcesses(options: Partial<RunFields>): void {
   }
 }
 
-function limitsOf(given: Partial<RunFields>): ServerLimits {
-  const limits: Record<string, number> = {};
-  for (const name of Object.keys(defaultLimits) as (keyof ServerLimits)[]) {
-    limits[name] = given[name] ?? defaultLimits[name];
-  }
-  return limits as unknown as ServerLimits;
+function limitsOf(given: RunFields): ServerLimits {
+  const names = Object.keys(limitFields) as (keyof ServerLimits)[];
+  return Object.fromEntries(names.map((name) => [name, given[name]])) as unknown as ServerLimits;
 }

@@ -1,6 +1,6 @@
-import type { Logger } from "../internal/logger.js";
-import type { HubServices } from "./exchange/service.js";
+import type { Logger } from "../kit/logger.js";
 import type { Dispatch } from "./transport.js";
+import type { HubServices } from "./worker-messages/service.js";
 
 /** The settings of a run that the application uses. */
 export interface RunSettings {
@@ -18,6 +18,12 @@ export interface RunSettings {
   readonly name?: string;
 }
 
+/** Follows the routes that run. */
+export interface RouteWatch {
+  /** The route's pipeline, watched. `refuse` gives the response while the route is refused. */
+  around(name: string, run: Dispatch, refuse: Dispatch): Dispatch;
+}
+
 /** The application, as the server sees it. */
 export interface RunTarget {
   readonly dispatch: Dispatch;
@@ -26,6 +32,8 @@ export interface RunTarget {
   refused?(code: string): void;
   /** Called once, before `start`. */
   configure(settings: RunSettings): void;
+  /** Called before `start` in a worker: every route is to be wrapped. */
+  watchRoutes?(watch: RouteWatch): void;
   /** Freezes the routes and runs the startup hooks; rejects when one fails. */
   start(): Promise<void>;
   /** The server has begun to drain: not ready any more, open WebSockets are closed with 1001. */

@@ -1,8 +1,8 @@
 import { urlOf } from "./banner.js";
 import { readCommandLine, usage } from "./command-line.js";
 import { readEnvironment } from "./environment.js";
-import { serveProcess } from "./owned-process.js";
-import { parentLink } from "./parent-link.js";
+import { serveProcess } from "./process/owned-process.js";
+import { parentLink } from "./process/parent-link.js";
 import { planRun, type RunFields, type RunOptions, type RunPlan, readRunOptions } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
@@ -51,9 +51,9 @@ async function runProcess(target: RunTarget, options: Partial<RunFields>): Promi
   if (!parentLink) for (const doubt of commandLine.doubts) process.stderr.write(`stoa: ${doubt}\n`);
   if (parentLink) return serveProcess(target, childPlan(plan, parentLink.port), parentLink);
   if (plan.address.path !== undefined) await clearStaleSocket(plan.address.path);
-  if (plan.reload) return (await import("./reload.js")).reloadForever(plan.address.port);
+  if (plan.reload) return (await import("./process/reload.js")).reloadForever(plan.address.port);
   if (plan.settings.workers > 1) {
-    const { isForeignWorker, supervise } = await import("./supervisor.js");
+    const { isForeignWorker, supervise } = await import("./process/supervisor.js");
     if (!isForeignWorker()) return supervise(target, plan);
   }
   return serveProcess(target, plan, null);

@@ -1,5 +1,6 @@
+import { within } from "../kit/time/within.js";
+import { createNetTransport } from "./http1/transport.js";
 import { http2Streams } from "./http2/streams.js";
-import { createNetTransport } from "./net/transport.js";
 import { handshakeFailed, Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
@@ -73,9 +74,12 @@ async function close(target: RunTarget, transport: Transport, seconds: number): 
   const share = Math.min(1000, seconds * 200);
   target.beginDrain();
   await turns(3);
-  const drained = await within(seconds * 1000 - share, transport.drain());
+  const drained = await within(
+    transport.drain().then(() => true),
+    seconds * 1000 - share,
+  );
   if (!drained) transport.destroy();
-  const stopped = await within(Math.max(end - performance.now(), share), stop(target));
+  const stopped = await within(stop(target), Math.max(end - performance.now(), share));
   if (stopped === undefined) target.logger.error("the shutdown hooks did not end in time");
   transport.destroy();
   return stopped === true;
@@ -95,18 +99,5 @@ async function stop(target: RunTarget): Promise<boolean> {
   } catch (error) {
     target.logger.error("a shutdown hook failed", { error });
     return false;
-  }
-}
-
-/** The value of the promise, `true` if it has none, or undefined if it takes too long. */
-async function within(milliseconds: number, promise: Promise<boolean | void>): Promise<boolean | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([promise.then((value) => value ?? true), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,8 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ListenAddress, TransportOptions } from "./transport.js";
-
-const backlog = 1024;
+import { listeningLink, listenThrough } from "./process/worker-listener.js";
+import { backlog, type ListenAddress, type TransportOptions } from "./transport.js";
 
 /** The listening half of a transport: hands on connections without TLS, and those whose handshake is done. */
 export class SocketServer {
@@ -101,11 +100,12 @@ export class SocketServer {
 }
 
 /** Resolves with the address that the server listens at: its port is known when the given one was 0. */
-export function listenAt(
+export async function listenAt(
   server: Server,
   address: ListenAddress,
   report: (error: unknown) => void,
 ): Promise<ListenAddress> {
+  if (listeningLink !== null) return { ...address, port: await listenThrough(listeningLink, server, address) };
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };

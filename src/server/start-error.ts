@@ -1,4 +1,4 @@
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import type { ListenAddress } from "./transport.js";
 
 /** A start that failed for a reason outside the program's code: its message is all there is to say. */

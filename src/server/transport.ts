@@ -6,6 +6,7 @@ import type { Response } from "../http/response.js";
 import type { BodyMemory } from "./body/body-memory.js";
 import type { Http2Fields } from "./http2/fields.js";
 import type { Http2StreamHandlers } from "./http2/streams.js";
+import type { ServerLimits } from "./limits.js";
 
 /**
  * The application, as a transport sees it. The response comes at once if nothing had to wait. The function never throws
@@ -13,41 +14,8 @@ import type { Http2StreamHandlers } from "./http2/streams.js";
  */
 export type Dispatch = (request: Request) => Response | Promise<Response>;
 
-export interface ServerLimits {
-  /** Seconds for the whole head of a request to arrive, from its first byte (from the connection for the first). */
-  readonly headTimeout: number;
-  /** Seconds without progress of an expected body: 1 KiB more of it, or its end. */
-  readonly bodyTimeout: number;
-  /** Seconds for a body to arrive that is read into memory, from the call that reads it. None for a streamed body. */
-  readonly bodyTotalTimeout: number;
-  /** Seconds a connection may wait for its next request. */
-  readonly keepAliveTimeout: number;
-  /** Seconds without the client taking a byte of a response. */
-  readonly writeTimeout: number;
-  /** Open connections at once; further ones are closed. 0 for no limit. */
-  readonly maxConnections: number;
-  /** Bytes of request line and header fields together (431). */
-  readonly maxHeadSize: number;
-  /** Bytes of the request target (414). */
-  readonly maxTargetSize: number;
-  /** Header fields of one request (431). */
-  readonly maxHeaders: number;
-  /** Bytes of bodies that are read into memory at once, of all requests of the process (503). 0 for no limit. */
-  readonly maxBodyMemory: number;
-}
-
-export const defaultLimits: ServerLimits = {
-  headTimeout: 10,
-  bodyTimeout: 30,
-  bodyTotalTimeout: 300,
-  keepAliveTimeout: 75,
-  writeTimeout: 30,
-  maxConnections: 0,
-  maxHeadSize: 32 * 1024,
-  maxTargetSize: 16 * 1024,
-  maxHeaders: 200,
-  maxBodyMemory: 256 * 1024 * 1024,
-};
+/** Connections that the system holds until they are accepted. */
+export const backlog = 1024;
 
 /** Milliseconds that a draining server waits for the first request of a connection that it has just accepted. */
 export const firstRequestGrace = 500;

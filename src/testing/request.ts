@@ -1,4 +1,4 @@
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 import type { CookieJar } from "./cookie-jar.js";
 
 type Field = string | number | boolean;

@@ -1,7 +1,7 @@
 import type { App } from "../app/app.js";
 import type { Database } from "../engines/db/database.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** The functions of a test runner that run code around each test: those of vitest, node:test, jest or mocha. */
 export interface TestHooks {

@@ -1,9 +1,11 @@
 import { type App, hostOf } from "../app/app.js";
-import { createNetTransport } from "../server/net/transport.js";
-import { defaultLimits, type ListenAddress, type ServerLimits, type TransportFactory } from "../server/transport.js";
+import type { OptionsOf } from "../kit/config.js";
+import { createNetTransport } from "../server/http1/transport.js";
+import { type limitFields, serverLimits } from "../server/limits.js";
+import type { ListenAddress, TransportFactory } from "../server/transport.js";
 import { configure, type TestSettings } from "./test-app.js";
 
-export interface TestServerOptions extends TestSettings, Partial<ServerLimits> {
+export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitFields> {
   /** Default: the framework's own. */
   readonly transport?: "net" | "node";
 }
@@ -23,8 +25,7 @@ export async function serve(app: App, options: TestServerOptions = {}): Promise<
   await app.start();
   const createTransport = await loadTransport(name ?? "net");
   const transport = createTransport(hostOf(app).dispatch, {
-    ...defaultLimits,
-    ...limits,
+    ...serverLimits.read([limits]),
     tls: null,
     onError: (error) => app.logger.error("the server failed", { error }),
   });

@@ -1,11 +1,12 @@
 import { type App, hostOf } from "../app/app.js";
+import { type Duration, seconds } from "../kit/duration.js";
 
 /** Settings of an application under test. By default it behaves as under `app.fetch`. */
 export interface TestSettings {
   /** True shows the details of errors to the client. */
   readonly debug?: boolean;
-  /** Seconds a handler may take before 504. */
-  readonly requestTimeout?: number;
+  /** Time that a handler may take before 504. Default 30 seconds. */
+  readonly requestTimeout?: Duration;
 }
 
 export function configure(app: App, { debug, requestTimeout }: TestSettings): void {
@@ -14,7 +15,7 @@ export function configure(app: App, { debug, requestTimeout }: TestSettings): vo
     env: debug ? "development" : "production",
     debug: debug ?? false,
     logs: false,
-    requestTimeout: requestTimeout ?? 30,
+    requestTimeout: seconds(requestTimeout ?? "30s"),
     workers: 1,
   });
 }

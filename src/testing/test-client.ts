@@ -1,6 +1,7 @@
 import { type App, hostOf } from "../app/app.js";
-import { createNetTransport } from "../server/net/transport.js";
-import { defaultLimits, type Transport } from "../server/transport.js";
+import { createNetTransport } from "../server/http1/transport.js";
+import { defaultLimits } from "../server/limits.js";
+import type { Transport } from "../server/transport.js";
 import { CookieJar } from "./cookie-jar.js";
 import { duplexPair } from "./duplex-pair.js";
 import { buildRequest, cookieHeader, resolve, type TestRequestInit } from "./request.js";

@@ -1,6 +1,6 @@
 import { type App, hostOf } from "../app/app.js";
 import type { DeadLetter } from "../engines/messaging/dead-letters.js";
-import { own } from "../engines/messaging/headers.js";
+import { frameworkHeaders } from "../engines/messaging/headers.js";
 import { MemoryBroker } from "../engines/messaging/memory/memory-broker.js";
 import { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
 import type { DeliverOptions, Published, PublishedValue } from "../engines/messaging/messaging.js";
@@ -8,7 +8,7 @@ import type { PublishOptions } from "../engines/messaging/publish/outgoing.js";
 import { messagingState } from "../engines/messaging/state.js";
 import { asTopic, type Topic } from "../engines/messaging/topic.js";
 import { decodeValue } from "../engines/messaging/values.js";
-import { ValueError } from "../internal/value-error.js";
+import { ValueError } from "../kit/value-error.js";
 
 type AnyTopic = Topic<never, unknown> | string;
 
@@ -59,7 +59,7 @@ export class TestMessages {
       id,
       topic,
       key,
-      value: decodeValue(body, headers[own.contentType]),
+      value: decodeValue(body, headers[frameworkHeaders.contentType]),
       headers,
     }));
   }

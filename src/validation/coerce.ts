@@ -1,4 +1,4 @@
-import { setOwn } from "../internal/own-property.js";
+import { setOwn } from "../kit/own-property.js";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 import { acceptedTypes, isSchema, itemsOf, objectShape, resolve } from "./schema-walk.js";
 import type { StandardSchema } from "./standard-schema.js";

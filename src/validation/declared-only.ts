@@ -1,4 +1,4 @@
-import { setOwn } from "../internal/own-property.js";
+import { setOwn } from "../kit/own-property.js";
 import type { JsonSchema } from "./json-schema.js";
 import { isSchema, itemsOf, type ObjectShape, objectShape, resolve } from "./schema-walk.js";
 

@@ -1,4 +1,4 @@
-import type { Form, FormFile } from "../http/form.js";
+import type { Form, FormFile } from "../http/body/form.js";
 import type { Request } from "../http/request.js";
 import { coercion } from "./coerce.js";
 import { jsonSchemaOf } from "./json-schema.js";

@@ -1,9 +1,9 @@
+import { toJson } from "../http/json/to-json.js";
 import { Response } from "../http/response.js";
-import { toJson } from "../http/to-json.js";
 import { toResponseSymbol } from "../http/to-response.js";
-import { asPromise, isPromise } from "../internal/is-promise.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { asPromise, isPromise } from "../kit/is-promise.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import type { AnyHandler } from "../pipeline/endpoint.js";
 import { isDescribed, jsonSchemaSymbol } from "./body-validator.js";
 import { declaredOnly } from "./declared-only.js";

@@ -1,9 +1,9 @@
 import { httpError } from "../errors/http-error.js";
-import { requireJsonType } from "../http/json.js";
+import { isTooDeep, requireJsonType } from "../http/json/json.js";
 import type { Request } from "../http/request.js";
-import { show } from "../internal/options.js";
-import { didYouMean } from "../internal/suggest.js";
-import { ValueError } from "../internal/value-error.js";
+import { show } from "../kit/options.js";
+import { didYouMean } from "../kit/suggest.js";
+import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
 import { inputReader } from "./inputs.js";
@@ -100,12 +100,22 @@ function bodyCheck(schema: StandardSchema, typed: boolean): Check {
   return (request) => {
     if (request.bytes().length > 0) {
       if (typed) requireJsonType(request.source);
-      const input = request.json();
+      const input = jsonOf(request);
       return settle("body", standard.validate(input), input);
     }
     const result = standard.validate(undefined);
     return result instanceof Promise ? result.then(orEmptyBody) : orEmptyBody(result);
   };
+}
+
+/** The contract has its own response for a validated body that is nested too deep. */
+function jsonOf(request: Request): unknown {
+  try {
+    return request.json();
+  } catch (error) {
+    if (!isTooDeep(error)) throw error;
+    throw new ValidationError([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }], 400);
+  }
 }
 
 function orEmptyBody(result: SchemaResult<unknown>): Outcome {

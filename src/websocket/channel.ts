@@ -1,12 +1,12 @@
 import type { Writable } from "node:stream";
-import { addSnakeNames, type SnakeMembers } from "../internal/names.js";
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import { checkClose } from "./close-code.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
-import { Outbox, type OutboxLimits } from "./outbox.js";
+import { type SendLimits, SendQueue } from "./send-queue.js";
 import { OPEN, type PatientSocket, type RawSocket } from "./ws.js";
 
 /** Pongs that may wait for the system at once. */
@@ -14,7 +14,7 @@ const maxPongs = 64;
 /** Milliseconds that a handler gets to take the messages before a bad frame. */
 const messagesBeforeFailure = 1000;
 
-export interface ChannelLimits extends OutboxLimits {
+export interface ChannelLimits extends SendLimits {
   /** Bytes of received messages that may wait; with more, reading from the peer is paused. */
   readonly maxQueued: number;
   readonly maxMessageSize: number;
@@ -33,7 +33,7 @@ class BaseChannel implements AsyncIterable<Message> {
   readonly closed: Promise<CloseInfo>;
   readonly #raw: RawSocket;
   readonly #inbox: Inbox;
-  readonly #outbox: Outbox;
+  readonly #queue: SendQueue;
   readonly #heartbeat: Heartbeat | null;
   /** Pongs that the system has not taken yet. */
   #pongs = 0;
@@ -46,16 +46,16 @@ class BaseChannel implements AsyncIterable<Message> {
   constructor(raw: RawSocket, limits: ChannelLimits, wire: Writable | null = null) {
     this.#raw = raw;
     const inbox = new Inbox(raw, limits.maxQueued);
-    const outbox = new Outbox(raw, wire, limits, (reason) => this.terminate(reason));
+    const queue = new SendQueue(raw, wire, limits, (reason) => this.terminate(reason));
     const watched = {
       wasPaused: () => inbox.wasPaused(),
       get sent() {
-        return outbox.sent;
+        return queue.sent;
       },
       giveUp: (reason: string) => this.terminate(reason),
     };
     this.#inbox = inbox;
-    this.#outbox = outbox;
+    this.#queue = queue;
     this.#heartbeat = limits.heartbeat > 0 ? new Heartbeat(raw, watched, limits.heartbeat) : null;
     // Only compressed messages can get here: some thousand bytes that were read already may become as many megabytes.
     const tooMuch = 4 * (limits.maxQueued + limits.maxMessageSize);
@@ -77,7 +77,7 @@ class BaseChannel implements AsyncIterable<Message> {
       raw.on("close", (code, reason) => {
         this.#closeInfo = this.#failure ?? { code, reason: reason.toString("utf8") };
         this.#heartbeat?.stop();
-        outbox.end();
+        queue.end();
         inbox.end();
         resolve(this.#closeInfo);
       });
@@ -110,20 +110,20 @@ class BaseChannel implements AsyncIterable<Message> {
    */
   sendText(text: string): Promise<void> {
     if (typeof text !== "string") throw new ValueError(`sendText takes a string, not ${show(text)}`);
-    return this.#outbox.send(text);
+    return this.#queue.send(text);
   }
 
   /** Sends a binary message, as `sendText` does. The bytes must not be changed before it resolves. */
   sendBytes(bytes: Uint8Array): Promise<void> {
     if (!(bytes instanceof Uint8Array)) throw new ValueError(`sendBytes takes a Uint8Array, not ${show(bytes)}`);
-    return this.#outbox.send(bytes);
+    return this.#queue.send(bytes);
   }
 
   /** Sends a value as JSON in a text message, as `sendText` does. */
   sendJson(value: unknown): Promise<void> {
     const text = JSON.stringify(value);
     if (text === undefined) throw new ValueError(`${typeof value} cannot be sent as JSON`);
-    return this.#outbox.send(text);
+    return this.#queue.send(text);
   }
 
   /** The next message; null when the connection has ended. */

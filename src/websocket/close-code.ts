@@ -1,5 +1,5 @@
-import { show } from "../internal/options.js";
-import { ValueError } from "../internal/value-error.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** RFC 6455 section 7.4: the codes that may be sent. */
 export function checkClose(code: number, reason: string): void {

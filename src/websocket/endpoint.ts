@@ -2,6 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { Duplex } from "node:stream";
 import { describeError, isInstance } from "../errors/describe.js";
 import { HttpError, httpError } from "../errors/http-error.js";
+import { AuthorityEndedError } from "../http/authority.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import { WebSocketClosedError } from "./closed-error.js";
@@ -31,7 +32,7 @@ export function websocketEndpoint(
     if (registry.draining) throw httpError("SERVICE_UNAVAILABLE");
     const response = new Response(null);
     response.status = 101;
-    // The same object, not a copy, is what middleware adds its fields to.
+    // Middleware must add its fields to this object, not to a copy.
     response.given = true;
     // The transport calls this outside of the request's asynchronous context.
     response.upgrade = AsyncResource.bind((duplex: Duplex, head: Buffer) => {
@@ -104,6 +105,10 @@ async function run(
 ): Promise<void> {
   const { request } = socket;
   void socket.closed.then(({ code }) => request.abort(new WebSocketClosedError(`the WebSocket was closed (${code})`)));
+  request.onAbort((reason) => {
+    if (reason instanceof AuthorityEndedError) void socket.close(socket.endedCode, reason.message);
+  });
+  request.endWithAuthority();
   try {
     await handler(socket, injected);
     await socket.close();
@@ -122,7 +127,7 @@ function closeCodeFor(socket: WebSocket, error: unknown): number {
   return error.status === 400 || error.status === 422 ? 1007 : 1008;
 }
 
-/** The handler was in the midst of sending, or of something that ends with `socket.signal`. */
+/** True if the error only says that the socket closed: a send failed, or `socket.signal` was aborted. */
 function isBecauseClosed(socket: WebSocket, error: unknown): boolean {
   if (isInstance(error, WebSocketClosedError)) return true;
   return socket.request.aborted && describeError(error).name === "AbortError";

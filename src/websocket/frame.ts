@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { latin1Of } from "../internal/encoding.js";
+import { latin1Of } from "../kit/encoding.js";
 
 const TEXT = 0x81;
 const BINARY = 0x82;

@@ -1,5 +1,5 @@
 import { type HttpError, httpError } from "../errors/http-error.js";
-import { isToken } from "../http/headers.js";
+import { isToken } from "../http/fields/headers.js";
 import type { Request } from "../http/request.js";
 import { normalized, type Origins, type SocketSettings } from "./options.js";
 

@@ -1,4 +1,4 @@
-import { parseJson } from "../http/json.js";
+import { parseJson } from "../http/json/json.js";
 
 /** A message as it was received: text or bytes. */
 export class Message {

@@ -1,49 +1,50 @@
-import { isToken } from "../http/headers.js";
+import { isToken } from "../http/fields/headers.js";
 import type { Request } from "../http/request.js";
-import { type Checks, checkOption, is } from "../internal/options.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import { milliseconds } from "../kit/duration.js";
+import { type Check, is } from "../kit/options.js";
 import type { ChannelLimits } from "./channel.js";
 
 /** The pages that may open a WebSocket: a list of origins, any, or a function that returns true for accepted ones. */
 export type Origins = readonly string[] | "*" | ((origin: string | undefined, request: Request) => boolean);
 
-/** The options of a WebSocket route. */
-export interface SocketOptions {
-  /** Default: pages of the same host. A client that sends no Origin is not a browser and is accepted by a list too. */
-  readonly origins?: Origins;
-  /** The supported subprotocols. The first one of the client's list that is supported is chosen. */
-  readonly protocols?: readonly string[];
-  /** Bytes of one message; a longer one ends the connection with 1009. Default 1 MiB. */
-  readonly maxMessageSize?: number;
-  /** Bytes of received messages that may wait for `recv`; with more, reading from the peer is paused. Default 1 MiB. */
-  readonly maxQueued?: number;
-  /** Bytes sent that may wait for the peer to take them. Default 1 MiB. */
-  readonly maxBuffered?: number;
-  /** Seconds in which the peer may take no message while more than `maxBuffered` waits. Default 30. */
-  readonly sendTimeout?: number;
-  /** Seconds between pings; a peer that is silent from one to the next is given up. 0 for none. Default 30. */
-  readonly heartbeat?: number;
-  /** Seconds to wait for the close frame of the peer. Default 10. */
-  readonly closeTimeout?: number;
-  /** Enables compression of messages (permessage-deflate). Default false: it costs memory and time per socket. */
-  readonly compression?: boolean;
-}
-
 // `ws` keeps the largest size in 32 bits.
 const maxSize = 2 ** 31 - 1;
+const mebibyte = 1024 * 1024;
 
-export const socketOptionChecks: Checks<SocketOptions> = {
-  origins: is.either(is.oneOf("*"), is.list(isOrigin), is.function),
-  protocols: is.list((value) => (typeof value === "string" && isToken(value) ? undefined : "a token")),
-  maxMessageSize: is.integer(1, maxSize),
-  maxQueued: is.integer(1, maxSize),
-  maxBuffered: is.integer(1, maxSize),
-  sendTimeout: is.number(0.001, 86_400),
-  heartbeat: is.number(0, 86_400),
-  closeTimeout: is.number(0.001, 86_400),
-  compression: is.boolean,
+const isProtocol: Check<string> = (value) => (typeof value === "string" && isToken(value) ? undefined : "a token");
+
+export const socketFields = {
+  /** Default: pages of the same host. A client that sends no Origin is not a browser and is accepted by a list too. */
+  origins: option.made<Origins, Origins | null>(
+    is.either(is.oneOf("*"), is.list<string>(isOrigin), is.function),
+    (origins) => (Array.isArray(origins) ? origins.map(normalized) : origins),
+    null,
+  ),
+  /** The supported subprotocols. The first one of the client's list that is supported is chosen. */
+  protocols: option(is.list(isProtocol), []),
+  /** Bytes of one message; a longer one ends the connection with 1009. Default 1 MiB. */
+  maxMessageSize: option(is.integer(1, maxSize), mebibyte),
+  /** Bytes of received messages that may wait for `recv`; with more, reading from the peer is paused. Default 1 MiB. */
+  maxQueued: option(is.integer(1, maxSize), mebibyte),
+  /** Bytes sent that may wait for the peer to take them. Default 1 MiB. */
+  maxBuffered: option(is.integer(1, maxSize), mebibyte),
+  /** Time in which the peer may take no message while more than `maxBuffered` waits. Default 30 seconds. */
+  sendTimeout: option.duration("30s", "1ms", "1d"),
+  /** Time between pings; a peer that is silent from one to the next is given up. 0 for none. Default 30 seconds. */
+  heartbeat: option.duration("30s", 0, "1d"),
+  /** Time to wait for the close frame of the peer. Default 10 seconds. */
+  closeTimeout: option.duration("10s", "1ms", "1d"),
+  /** Enables compression of messages (permessage-deflate). Default false: it costs memory and time per socket. */
+  compression: option(is.boolean, false),
 };
 
-/** The options with their defaults. */
+const socketOptions = options("a WebSocket route", socketFields);
+
+/** The options of a WebSocket route. */
+export type SocketOptions = OptionsOf<typeof socketFields>;
+
+/** The settings of the connections; times in milliseconds. */
 export interface SocketSettings {
   readonly origins: Origins | null;
   readonly protocols: readonly string[];
@@ -52,26 +53,17 @@ export interface SocketSettings {
   readonly limits: ChannelLimits;
 }
 
-const mebibyte = 1024 * 1024;
-
-/** Reads the socket options of a route. Seconds become milliseconds. */
+/** Reads the socket options of a route, which may have others too. */
 export function socketSettings(given: SocketOptions): SocketSettings {
-  for (const name of Object.keys(socketOptionChecks) as (keyof SocketOptions)[]) {
-    if (given[name] !== undefined) checkOption("a WebSocket route", name, given[name], socketOptionChecks[name]);
-  }
-  const { origins } = given;
+  const names = Object.keys(socketFields) as (keyof SocketOptions)[];
+  const own = Object.fromEntries(names.map((name) => [name, given[name]]));
+  const { origins, protocols, closeTimeout, compression, ...limits } = socketOptions.read([own]);
   return {
-    origins: Array.isArray(origins) ? origins.map(normalized) : (origins ?? null),
-    protocols: given.protocols ?? [],
-    closeTimeout: (given.closeTimeout ?? 10) * 1000,
-    compression: given.compression ?? false,
-    limits: {
-      maxMessageSize: given.maxMessageSize ?? mebibyte,
-      maxQueued: given.maxQueued ?? mebibyte,
-      maxBuffered: given.maxBuffered ?? mebibyte,
-      sendTimeout: (given.sendTimeout ?? 30) * 1000,
-      heartbeat: (given.heartbeat ?? 30) * 1000,
-    },
+    origins,
+    protocols,
+    closeTimeout: milliseconds(closeTimeout),
+    compression,
+    limits: { ...limits, sendTimeout: milliseconds(limits.sendTimeout), heartbeat: milliseconds(limits.heartbeat) },
   };
 }
 

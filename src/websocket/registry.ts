@@ -1,3 +1,4 @@
+import { within } from "../kit/time/within.js";
 import type { Channel } from "./channel.js";
 import { checkClose } from "./close-code.js";
 
@@ -36,12 +37,7 @@ export class WebSocketRegistry {
     this.#draining = true;
     if (this.#open.size === 0 && this.#running.size === 0) return;
     for (const socket of this.#open) void socket.close(code, reason);
-    let timer: NodeJS.Timeout | undefined;
-    const timeUp = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, grace * 1000);
-    });
-    await Promise.race([Promise.all(this.#running), timeUp]);
-    clearTimeout(timer);
+    await within(Promise.all(this.#running), grace * 1000);
     const left = [...this.#open];
     for (const socket of left) socket.terminate("the peer did not answer the closing");
     await Promise.all(left.map((socket) => socket.closed));

@@ -8,6 +8,8 @@ import type { RawSocket } from "./ws.js";
 export class WebSocket<Params extends object = Record<string, string>> extends Channel {
   /** The request that became this WebSocket. */
   readonly request: Request<Params>;
+  /** @internal The code to close with when the session or token of the client ends. */
+  endedCode = 1008;
 
   constructor(raw: RawSocket, wire: Writable, limits: ChannelLimits, request: Request<Params>) {
     super(raw, limits, wire);

@@ -127,14 +127,14 @@ describe("a startup hook", () => {
     ["app.start()", (app: App) => app.start(), "app.start() in a startup hook"],
     ["app.stop()", (app: App) => app.stop(), "app.stop() in a startup hook"],
   ])(
-    "A startup hook that awaits %s of its own application fails the start instead of waiting for ever",
+    "A startup hook that awaits %s of its own application fails the start instead of waiting forever",
     async (_, call, message) => {
       const app = new App();
       app.onEvent("startup", async () => {
         await new Promise((resolve) => setImmediate(resolve));
         await call(app);
       });
-      await expect(app.start()).rejects.toThrow(`${message} would wait for ever`);
+      await expect(app.start()).rejects.toThrow(`${message} would wait forever`);
     },
   );
 

@@ -2,7 +2,7 @@ import { App, Blueprint, JwtAuth, MemorySessionStore } from "stoa";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
-import type { Feature } from "../../src/feature/feature.js";
+import { type Feature, feature } from "../../src/feature/feature.js";
 
 function recorded(name: string, order: string[], failing: string[] = []): Feature {
   const stage = (what: string) => async (): Promise<void> => {
@@ -10,14 +10,13 @@ function recorded(name: string, order: string[], failing: string[] = []): Featur
     order.push(`${what} ${name}`);
     if (failing.includes(what)) throw new Error(`${what} ${name}`);
   };
-  return {
+  return feature<object>({
     name,
-    install() {},
     prepare: stage("prepare"),
     open: stage("open"),
     drain: stage("drain"),
     close: stage("close"),
-  };
+  }) as Feature;
 }
 
 function hostWith(order: string[], features: readonly Feature[]): AppHost {

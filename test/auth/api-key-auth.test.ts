@@ -1,7 +1,7 @@
 import { ApiKeyAuth, type ApiKeys, App } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it, vi } from "vitest";
-import { nodeCrypto } from "../../src/internal/node-modules.js";
+import { nodeCrypto } from "../../src/kit/node-modules.js";
 import fc from "../support/properties.js";
 
 const hmac = vi.spyOn(nodeCrypto(), "createHmac");

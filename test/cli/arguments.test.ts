@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type OptionSpecs, parseArguments } from "../../src/cli/arguments.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 
 const specs = {
   name: { kind: "text", value: "NAME", help: "" },

@@ -139,7 +139,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
       await first.tells("run gate");
       const second = project.start(["migrate", "up"], env());
       await second.tells("another process is migrating this database: waiting for it ...");
-      const third = await project.stoa(["migrate", "up", "--lock-timeout", "300"], env());
+      const third = await project.stoa(["migrate", "up", "--lock-timeout", "0.3"], env());
       expect(third.code).toBe(1);
       expect(third.stderr).toContain("did not finish within 300 ms (lockTimeout); nothing was done here");
       await session.fetchval("select pg_advisory_unlock(4711)");
@@ -181,7 +181,7 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
     await project.run(["migrate", "up", "0002"], env());
     await db.transaction(async (tx) => {
       await tx.execute("lock table b in share mode");
-      const run = await project.run(["migrate", "up", "--table-lock-timeout", "100"], env());
+      const run = await project.run(["migrate", "up", "--table-lock-timeout", "100ms"], env());
       expect(run.code).toBe(1);
       expect(run.stderr).toContain("(a table was in use for longer than tableLockTimeout). Nothing of it was applied");
     });

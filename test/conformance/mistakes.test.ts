@@ -102,13 +102,13 @@ it.each<[string, (app: App) => unknown, string]>([
       app.use(function cors(_req: Any, _res: Any, next: Any) {
         next();
       } as Any),
-    "the middleware 'cors' has the parameters (req, res, next), and it is called with (request, next): write it anew, " +
+    "the middleware 'cors' has the parameters (req, res, next), and it is called with (request, next): write it in this form, " +
       "or look for the feature that does the same, such as enableCors()",
   ],
   [
     "middleware of Express in the options of a route",
     (app) => app.get("/", { middleware: [(_req: Any, _res: Any, next: Any) => next()] as Any }, () => 1),
-    "a middleware has the parameters (req, res, next), and it is called with (request, next): write it anew, " +
+    "a middleware has the parameters (req, res, next), and it is called with (request, next): write it in this form, " +
       "or look for the feature that does the same, such as enableCors()",
   ],
   [
@@ -186,13 +186,13 @@ it.each<[string, (app: App) => unknown, string]>([
   [
     "a middleware that returns the request",
     (app) => app.use((request) => request).get("/", () => 1),
-    "Handler error: ValueError: a middleware returned the request: write 'return next()' to go on, or return a response",
+    "Handler error: ValueError: a middleware returned the request: write 'return next()' to continue, or return a response",
   ],
   [
     "a middleware that does not call next",
     (app) => app.use((_request, next) => next).get("/", () => 1),
     "Handler error: ValueError: a middleware returned 'next' without calling it: " +
-      "write 'return next()' to go on, or return a response",
+      "write 'return next()' to continue, or return a response",
   ],
 ])("A newcomer's mistake in a request gets a sentence with cause and cure: %s", async (_mistake, make, message) => {
   expect(await responseErrorOf(make)).toBe(message);

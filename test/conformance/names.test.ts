@@ -1,7 +1,7 @@
 import * as stoa from "stoa";
 import { App, Blueprint, ForbiddenError, Response } from "stoa";
 import { describe, expect, it } from "vitest";
-import { camelCase } from "../../src/internal/names.js";
+import { camelCase } from "../../src/kit/names.js";
 
 /** Every method of the application in the contract, as it is spelled there. */
 const methods = `

@@ -1,19 +1,17 @@
 import { execFile, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureBuilt } from "../../scripts/setup.mjs";
+import { installPackage, root } from "../support/installed-package.js";
 import { codeBlocks } from "./code-in-markdown.js";
 
-const root = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
 let folder: string;
 
 /** The files of the page, which it names in their first line. */
 beforeAll(async () => {
-  await ensureBuilt();
   folder = await mkdtemp(join(tmpdir(), "stoa-started-"));
   const page = await readFile(join(root, "docs/getting-started.md"), "utf8");
   for (const block of [...codeBlocks(page, "ts"), ...codeBlocks(page, "json")]) {
@@ -22,19 +20,13 @@ beforeAll(async () => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, lines.join("\n"));
   }
-  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const modules = join(folder, "node_modules");
-  await mkdir(join(modules, "@types"), { recursive: true });
-  for (const path of ["package.json", "dist"])
-    await cp(join(root, path), join(modules, "stoa", path), { recursive: true });
-  for (const name of ["zod", "ws", "@types/node", "undici-types"])
-    await symlink(join(root, "node_modules", name), join(modules, name));
-}, 120_000);
+  await installPackage(folder);
+}, 600_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const run = (...args: string[]) => execute(process.execPath, args, { cwd: folder });
 
-describe("the page for getting started", { timeout: 120_000 }, () => {
+describe("the page for getting started", { timeout: 600_000 }, () => {
   it("The application of the page compiles, its tests pass, and it serves in production", async () => {
     const complaint = await run(join(root, "node_modules/typescript/bin/tsc")).then(
       () => "",

@@ -30,7 +30,7 @@ describe("the page on further queries", () => {
     bindDatabase(db);
     await createTables(db, models);
     await seed();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     bindDatabase(null);

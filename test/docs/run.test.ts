@@ -12,7 +12,8 @@ import { readPages, root } from "./pages.js";
 
 const redis = service("redis");
 const postgres = service("postgres");
-const pages = (await readPages()).filter(({ modules }) => modules.some(({ runs }) => runs));
+const allPages = await readPages();
+const pages = allPages.filter(({ modules }) => modules.some(({ runs }) => runs));
 const started = process.cwd();
 const drops: (() => Promise<void>)[] = [];
 let folder: string;
@@ -47,6 +48,21 @@ afterAll(async () => {
   process.chdir(started);
   await Promise.all(drops.map((drop) => drop()));
   await rm(folder, { recursive: true, force: true });
+});
+
+it("Code on the pages is marked as ts, so that it is compiled and run", () => {
+  const others = allPages.flatMap(({ path, text }) => {
+    const fences = text.matchAll(/^ *```(typescript|tsx|mts)\b/gm);
+    return [...fences].map(([fence]) => `${path}: ${fence}`);
+  });
+  expect(others).toEqual([]);
+});
+
+it("The pages show the import of every name that their code uses", () => {
+  const hidden = allPages.flatMap(({ path, modules }) =>
+    modules.flatMap(({ lines, notShown }) => notShown.map((name) => `${path}:${lines.at(-1)}: ${name}`)),
+  );
+  expect(hidden).toEqual([]);
 });
 
 describe.skipIf(!redis || !postgres)("the code of the pages", { timeout: 120_000 }, () => {

@@ -4,7 +4,7 @@ import { App, Role } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
-import { livePanels } from "../../src/batteries/live/panels.js";
+import { livePanels } from "../../src/console/panels.js";
 import { send } from "../batteries/wire.js";
 import { service } from "../support/service.js";
 
@@ -58,14 +58,16 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
 
   it("The live page shows routes, health and finished requests without further requests of its own", async () => {
     const { page, asked, complaints } = await visit();
-    await expect.poll(() => page.locator("#routes li").count()).toBe(3);
-    expect(await page.locator("#internal-routes li").count()).toBe(2);
-    expect(await page.locator("#internal-routes").isVisible()).toBe(false);
-    await page.locator("#own-routes summary").click();
-    expect(await page.locator("#internal-routes").isVisible()).toBe(true);
-    expect(await page.locator("#routes li", { hasText: "DELETE" }).textContent()).toContain("Role(admin)");
-    await expect.poll(() => page.locator("#checks li").count()).toBe(3);
-    expect(await page.locator("#health-status").textContent()).toBe("DEGRADED");
+    const [health, routes] = [page.locator("#side .panel").nth(0), page.locator("#side .panel").nth(1)];
+    await expect.poll(() => routes.locator("> .scroll tr").count()).toBe(3);
+    const internal = routes.locator("details tr");
+    expect(await internal.count()).toBe(2);
+    expect(await internal.first().isVisible()).toBe(false);
+    await routes.locator("summary").click();
+    expect(await internal.first().isVisible()).toBe(true);
+    expect(await routes.locator("tr", { hasText: "DELETE" }).textContent()).toContain("Role(admin)");
+    await expect.poll(() => health.locator("tr").count()).toBe(3);
+    expect(await health.locator(".bar .badge").textContent()).toBe("DEGRADED");
     expect(await page.locator("#no-requests").isVisible()).toBe(true);
 
     await send(server.url, "/books/7");
@@ -79,7 +81,7 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
       expect.any(String),
       "7 B",
     ]);
-    await expect.poll(() => page.locator("#routes li", { hasText: "One book" }).textContent()).toContain("1 ×");
+    await expect.poll(() => routes.locator("tr", { hasText: "One book" }).textContent()).toContain("1 ×");
     await expect.poll(() => page.locator("#requests-card path.stroke").count()).toBe(2);
     expect(asked.filter((url) => !url.startsWith("data:"))).toEqual([
       `${server.url}/_stoa`,
@@ -95,16 +97,16 @@ describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_00
     await send(server.url, "/books/1");
     await send(server.url, "/fails");
     await expect.poll(() => page.locator("#rows tr.request").count()).toBe(3);
-    await page.locator('[data-filter="5"]').click();
+    await page.locator('[data-value="5xx"]').click();
     expect(await page.locator("#rows tr.request").count()).toBe(1);
     await page.locator("#rows tr.request button").click();
     expect(await page.locator(".detail .error").textContent()).toBe(`TypeError: ${hostile}`);
     expect(await page.locator(".detail .cause").textContent()).toBe("caused by Error: the shelf is empty");
     expect(await page.locator(".detail pre").textContent()).toContain("live-page.test.ts");
-    await page.locator('[data-filter=""]').click();
-    await page.locator("#search").fill("books/1");
+    await page.locator('[data-value=""]').click();
+    await page.locator("input[name=text]").fill("books/1");
     expect(await page.locator("#rows tr.request").count()).toBe(1);
-    await page.locator("#search").fill("no such thing");
+    await page.locator("input[name=text]").fill("no such thing");
     expect(await page.locator("#no-requests").textContent()).toBe("No request matches.");
     expect(await page.locator("img").count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -41,7 +41,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       price: { action: () => new Promise((resolve) => setTimeout(resolve, 40)), compensate: () => {} },
       tax: { action: () => new Promise((resolve) => setTimeout(resolve, 80)), compensate: () => {} },
     })
-    .sleep("cool-off", 60)
+    .sleep("cool-off", "60ms")
     .child("shipping", child, null)
     .step("pay", {
       action: ({ input }) => {
@@ -56,8 +56,8 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     app.logger = quiet;
     app
       .enableDatabase("pglite:")
-      .enableSaga({ pollMs: 50, backoffMs: 30, admin: {} })
-      .enableJobs({ pollMs: 50, admin: {} });
+      .enableSaga({ poll: "50ms", backoff: "30ms", admin: {} })
+      .enableJobs({ poll: "50ms", admin: {} });
     app.saga(checkout);
     const job = app.job<string>("report", { retries: 0 }, async (value, { progress }) => {
       await progress({ done: 3, total: 4 });
@@ -71,7 +71,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     await vi.waitFor(async () => expect((await app.sagas.get("fails"))?.status).toBe("parked"), patient);
     await vi.waitFor(async () => expect((await app.sagas.get("waits"))?.status).toBe("waiting"), patient);
     await vi.waitFor(async () => expect((await app.jobs.counts()).waiting).toBe(0), patient);
-  });
+  }, 240_000);
   afterAll(async () => {
     await browser?.close();
     await server?.close();
@@ -87,7 +87,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     });
     await page.goto(`${server.url}${path}`);
     // The policy of the page forbids what `waitForFunction` does.
-    await expect.poll(() => page.locator("#state").textContent(), patient).toMatch(/^as of/);
+    await expect.poll(() => page.locator("#facts").textContent(), patient).toMatch(/^as of/);
     return page;
   }
 
@@ -97,13 +97,13 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
 
   it("The list filters by status and leads to an execution", async () => {
     const page = await visit("/_sagas");
-    expect(await page.locator("#rows tr").count()).toBe(4);
-    await page.click('[data-status="parked"]');
-    await expect.poll(() => page.locator("#rows tr").count(), patient).toBe(1);
+    expect(await page.locator("#panels tbody tr").count()).toBe(4);
+    await page.click('[data-value="parked"]');
+    await expect.poll(() => page.locator("#panels tbody tr").count(), patient).toBe(1);
     await picture(page, "list");
-    await page.click("#rows a");
+    await page.click("#panels tbody a");
     await page.waitForSelector(".flow .unit");
-    expect(await page.textContent("#detail h2")).toBe("checkout");
+    expect(await page.textContent("#panels h2")).toBe("checkout");
     await page.close();
   });
 
@@ -113,13 +113,13 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     const held = new Promise<void>((resolve) => {
       letGo = resolve;
     });
-    await page.route(/list\?.*name=s$/, async (route) => {
+    await page.route(/view\?.*name=s$/, async (route) => {
       await held;
       await route.continue();
     });
-    const late = page.waitForResponse(/list\?.*name=s$/);
-    await page.locator("#name").pressSequentially("shipping");
-    const names = () => page.locator("#rows td:nth-child(2)").allTextContents();
+    const late = page.waitForResponse(/view\?.*name=s$/);
+    await page.locator("input[name=name]").pressSequentially("shipping");
+    const names = () => page.locator("#panels td:nth-child(2)").allTextContents();
     await expect.poll(names, patient).toEqual(["shipping", "shipping"]);
     letGo();
     await (await late).finished();
@@ -151,7 +151,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       expect(await page.textContent('[data-step="reserve"] .what')).toContain("3 attempts");
       expect(await page.textContent('[data-step="reserve"]')).toContain("compensation, attempt 2: ");
       expect(await page.textContent('[data-step="pay"]')).toContain(hostile);
-      expect(await page.locator(".back .head").count()).toBe(4);
+      expect(await page.locator(".unit.undo").count()).toBe(4);
       // Nothing is wider than the screen.
       const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(wide).toBeLessThanOrEqual(0);
@@ -169,14 +169,14 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     broken = false;
     await page.click('[data-action="resume"]');
     await page.waitForSelector('[data-step="reserve"][data-state="undone"]');
-    await page.waitForSelector("#detail .top .badge.compensated");
+    await page.locator("#panels .bar .badge", { hasText: "compensated" }).waitFor();
     await picture(page, "saga-compensated");
     await page.close();
   });
 
   it("Jobs are shown with their progress and retried by their button", async () => {
     const page = await visit("/_jobs");
-    expect(await page.locator("#rows tr").count()).toBe(2);
+    expect(await page.locator("#panels tbody tr").count()).toBe(2);
     expect(await page.locator("progress").count()).toBe(2);
     await picture(page, "jobs");
     await page.click('[data-action="retry"]');
@@ -184,8 +184,8 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       const { finishedAt } = (await app.jobs.list({ status: "failed" }))[0]!;
       expect(finishedAt).not.toBeNull();
     }, patient);
-    await page.click("#rows a >> nth=0");
-    await page.waitForSelector("#detail pre");
+    await page.click("#panels tbody a >> nth=0");
+    await page.waitForSelector("#panels pre");
     await page.close();
   });
 

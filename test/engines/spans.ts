@@ -1,4 +1,4 @@
-import type { Attributes, Span, Tracer } from "../../src/internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../src/kit/tracer.js";
 
 export interface RecordedSpan {
   readonly name: string;

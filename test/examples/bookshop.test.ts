@@ -52,7 +52,7 @@ describe.each(engines(service("postgres")))("the bookshop on $name", (engine) =>
     const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => logger };
     app.logger = logger;
     server = await serve(app, { debug: false });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await server?.close();
@@ -337,7 +337,7 @@ describe("the migrations of the bookshop", () => {
     beforeAll(async () => {
       ({ url, drop } = await engine.make());
       db = await openDatabase(url);
-    }, 120_000);
+    });
 
     afterAll(async () => {
       await db?.close();

@@ -57,7 +57,7 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     const app = ordersApp({ database: place.url, pages: true, ...choice });
     app.logger = quiet;
     server = await serve(app, { debug: true });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.close();
     await end?.();
@@ -148,7 +148,7 @@ describe("the environment", () => {
       vi.unstubAllEnvs();
       await server.close();
     }
-  }, 120_000);
+  });
 });
 
 describe("the choice of a broker", () => {

@@ -2,8 +2,8 @@ import { App, Request } from "stoa";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 import { features } from "../../src/app/features.js";
-import { type FeatureDefinition, feature, type OpenHost } from "../../src/feature/feature.js";
-import { perHost } from "../../src/feature/host.js";
+import { type FeatureDefinition, feature } from "../../src/feature/feature.js";
+import { type Host, perHost } from "../../src/feature/host.js";
 import { WebSource } from "../../src/http/web.js";
 
 interface GreetingFace {
@@ -29,7 +29,9 @@ const definition: FeatureDefinition<GreetingFace> = {
 /** An application class of its own, so that the members of App stay as they are. */
 function installed(given: FeatureDefinition<GreetingFace> = definition): new () => App & GreetingFace {
   class Greeter extends App {}
-  feature<GreetingFace>(given).install(Greeter.prototype, hostOf as (app: unknown) => OpenHost);
+  const made = feature<GreetingFace>(given);
+  made.addMembers(Greeter.prototype, hostOf as (app: unknown) => Host);
+  made.addToRequests();
   return Greeter as never;
 }
 
@@ -115,4 +117,17 @@ describe("the list of features", () => {
     const names = features.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
+});
+
+it("What a feature adds to requests has both spellings", async () => {
+  const app = new App()
+    .enableEventSourcing()
+    .enableCsrf({ tokens: true })
+    .enableSessions({ secret: "x".repeat(32) });
+  app.get("/", (request) => [
+    request.event_store === request.eventStore,
+    request.csrf_token().length === request.csrfToken().length,
+  ]);
+  expect(await (await app.request("/")).json()).toEqual([true, true]);
+  await app.stop();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptedCodings, type ContentCoding, codingNegotiator } from "../../src/http/accept-encoding.js";
+import { acceptedCodings, type ContentCoding, codingNegotiator } from "../../src/http/fields/accept-encoding.js";
 import fc from "../support/properties.js";
 
 const both: readonly ContentCoding[] = ["br", "gzip"];

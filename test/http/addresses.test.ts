@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AddressSet, plainAddress } from "../../src/http/addresses.js";
+import { AddressSet, plainAddress } from "../../src/http/peer/addresses.js";
 
 describe("plainAddress", () => {
   it("plainAddress() gives every address one spelling", () => {

@@ -6,7 +6,7 @@ import {
   matchesStrongly,
   matchesWeakly,
   type Validators,
-} from "../../src/http/conditional.js";
+} from "../../src/http/fields/conditional.js";
 
 const modified = Date.UTC(2024, 0, 1, 12, 0, 0);
 const before = "Mon, 01 Jan 2024 11:59:59 GMT";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { contentDisposition } from "../../src/http/content-disposition.js";
-import { checkHeader } from "../../src/http/headers.js";
+import { contentDisposition } from "../../src/http/fields/content-disposition.js";
+import { checkHeader } from "../../src/http/fields/headers.js";
 import fc from "../support/properties.js";
 
 describe("Content-Disposition", () => {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type CookieOptions, hostCookieName, parseCookies, serializeCookie } from "../../src/http/cookies.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { type CookieOptions, hostCookieName, parseCookies, serializeCookie } from "../../src/http/fields/cookies.js";
+import { ValueError } from "../../src/kit/value-error.js";
 import fc from "../support/properties.js";
 
 describe("reading cookies", () => {
@@ -81,6 +81,19 @@ describe("writing cookies", () => {
     );
   });
 
+  it.each([
+    ["1h", 3600],
+    [0.6, 1],
+    [0, 0],
+    [-1, -1],
+  ] as const)("A cookie with the age %s has Max-Age=%s, in whole seconds", (maxAge, written) => {
+    expect(serializeCookie("a", "1", { maxAge })).toBe(`a=1; Path=/; Max-Age=${written}`);
+  });
+
+  it("A cookie's secret is not shown in a message", () => {
+    expect(() => serializeCookie("a", "1", { secret: ["hunter2", 5] as never })).toThrow(/^(?!.*hunter2)/);
+  });
+
   it("The dates of a cookie are written up to the end of the year 9999", () => {
     const expires = new Date(Date.UTC(9999, 11, 31, 23, 59, 59));
     expect(serializeCookie("a", "1", { expires })).toContain("Expires=Fri, 31 Dec 9999 23:59:59 GMT");
@@ -96,7 +109,7 @@ describe("writing cookies", () => {
     ["a path with a semicolon", "a", { path: "/;x" }, /option 'path'/],
     ["a path with a line break", "a", { path: "/\r\nX: 1" }, /option 'path'/],
     ["a path that is not absolute", "a", { path: "books" }, /option 'path'.*begins with '\/'/],
-    ["a maxAge with a fraction", "a", { maxAge: 1.5 }, /option 'maxAge'.*an integer/],
+    ["a maxAge without a unit", "a", { maxAge: "1" as never }, /option 'maxAge'.*a duration/],
     ["an invalid date", "a", { expires: new Date("x") }, /option 'expires'.*1601 and 9999/],
     ["a date behind the year 9999", "a", { expires: new Date(Date.UTC(10_000, 0)) }, /option 'expires'/],
     ["sameSite none without secure", "a", { sameSite: "none" }, /sameSite "none" requires secure: true/],

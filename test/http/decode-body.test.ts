@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { decodeBody } from "../../src/http/decode-body.js";
-import { nodeZlib } from "../../src/internal/node-modules.js";
+import { decodeBody } from "../../src/http/body/decode-body.js";
+import { nodeZlib } from "../../src/kit/node-modules.js";
 
 describe("the number of bodies that are decoded at once", () => {
   it("No more than four bodies are decoded into memory at once, even if others come in the moment when one ends", async () => {

@@ -2,8 +2,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { type Form, FormFile, parseForm } from "../../src/http/form.js";
-import type { MultipartLimits } from "../../src/http/multipart-parser.js";
+import { type Form, FormFile, parseForm } from "../../src/http/body/form.js";
+import type { MultipartLimits } from "../../src/http/body/multipart-parser.js";
+import { sourceUrl } from "../support/source-url.js";
 import { boundary, contentType, fieldPart, filePart, multipartBody, type RawPart } from "./multipart-body.js";
 
 const run = promisify(execFile);
@@ -73,13 +74,13 @@ describe("a url-encoded form", () => {
 describe("a url-encoded form as large as the body limit", () => {
   it("A url-encoded form as large as the body limit takes only a few times its size in memory", async () => {
     const program = `
-      import { parseForm } from ${JSON.stringify(new URL("../../src/http/form.ts", import.meta.url).href)};
+      import { parseForm } from ${JSON.stringify(sourceUrl("http/body/form.ts"))};
       for (const unit of ["%z", "%", "+", "%ff", "%41", "é%z", "=", "a"]) {
         const bytes = Buffer.from(unit.repeat(Math.floor(9_900_000 / Buffer.byteLength(unit))));
         process.stdout.write(String(parseForm("application/x-www-form-urlencoded", bytes).size));
       }
     `;
-    const node = ["--max-old-space-size=96", "--import", "tsx", "--input-type=module", "--eval", program];
+    const node = ["--max-old-space-size=96", "--input-type=module", "--eval", program];
     expect((await run(process.execPath, node)).stdout).toBe("11111111");
   });
 });

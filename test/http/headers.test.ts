@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkHeader, isToken, RequestHeaders, type ResponseHeaders } from "../../src/http/headers.js";
+import { checkHeader, isToken, RequestHeaders, type ResponseHeaders } from "../../src/http/fields/headers.js";
 import { Response } from "../../src/http/response.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 import { fakeSource } from "./fake-source.js";
 
 describe("the headers of a request", () => {

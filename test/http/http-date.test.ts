@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatHttpDate, parseHttpDate } from "../../src/http/http-date.js";
+import { formatHttpDate, parseHttpDate } from "../../src/http/fields/http-date.js";
 import fc from "../support/properties.js";
 
 describe("a date in a header field", () => {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { describe, expect, it } from "vitest";
-import { ipFamily } from "../../src/http/ip-family.js";
+import { ipFamily } from "../../src/http/peer/ip-family.js";
 import fc from "../support/properties.js";
 
 describe("the family of an address", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { isJsonType, parseJson } from "../../src/http/json.js";
-import { findForbidden, maxJsonDepth } from "../../src/http/json-scan.js";
+import { isJsonType, parseJson } from "../../src/http/json/json.js";
+import { findForbidden, maxJsonDepth } from "../../src/http/json/json-scan.js";
 import fc from "../support/properties.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isToken } from "../../src/http/headers.js";
-import { mediaType } from "../../src/http/media-types.js";
+import { isToken } from "../../src/http/fields/headers.js";
+import { mediaType } from "../../src/http/fields/media-types.js";
 
 describe("the content type of a file", () => {
   it.each([

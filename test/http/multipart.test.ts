@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { parseForm } from "../../src/http/form.js";
-import type { MultipartLimits } from "../../src/http/multipart-parser.js";
-import { type Part, readParts } from "../../src/http/parts.js";
+import { parseForm } from "../../src/http/body/form.js";
+import type { MultipartLimits } from "../../src/http/body/multipart-parser.js";
+import { type Part, readParts } from "../../src/http/body/parts.js";
 import fc from "../support/properties.js";
 import {
   boundary,

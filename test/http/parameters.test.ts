@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseParameters } from "../../src/http/parameters.js";
+import { parseParameters } from "../../src/http/fields/parameters.js";
 
 function read(text: string): [string, ...[string, string][]] | undefined {
   const parsed = parseParameters(text);

@@ -1,7 +1,7 @@
 import { App } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
-import { type Proxies, TrustedProxies, type TrustProxyOptions } from "../../src/http/proxies.js";
+import { type Proxies, TrustedProxies, type TrustProxyOptions } from "../../src/http/peer/proxies.js";
 import type { RequestSource } from "../../src/http/source.js";
 import fc from "../support/properties.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRange } from "../../src/http/range.js";
+import { parseRange } from "../../src/http/fields/range.js";
 import fc from "../support/properties.js";
 
 describe("a Range of a file of 26 bytes", () => {

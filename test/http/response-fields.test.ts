@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { addVary, fieldOf, setField, setMissingField } from "../../src/http/fields/response-fields.js";
 import { Response } from "../../src/http/response.js";
-import { addVary, fieldOf, setField, setMissingField } from "../../src/http/response-fields.js";
 
 function withFields(...fields: string[]): Response {
   const response = new Response(null);

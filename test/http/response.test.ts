@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { FileBody } from "../../src/http/file-body.js";
+import { FileBody } from "../../src/http/files/file-body.js";
 import { discardBody, jsonResponse, Response } from "../../src/http/response.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 
 const fieldsOf = (response: Response): [string, string][] => [...response.headers];
 

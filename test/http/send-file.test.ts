@@ -18,10 +18,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
-import { FileBody, type FileOptions } from "../../src/http/file-body.js";
+import { FileBody, type FileOptions } from "../../src/http/files/file-body.js";
+import { sendFile } from "../../src/http/files/send-file.js";
 import { Response } from "../../src/http/response.js";
-import { sendFile } from "../../src/http/send-file.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 import { fakeRequest } from "./fake-source.js";
 
 const alphabet = "abcdefghijklmnopqrstuvwxyz";
@@ -448,6 +448,7 @@ describe("the options of a file", () => {
   it("The options of a file set type, name, caching and validators", async () => {
     expect(await headers({ contentType: "text/x-own" })).toMatchObject({ "content-type": "text/x-own" });
     expect(await headers({ maxAge: 60 })).toMatchObject({ "cache-control": "max-age=60" });
+    expect(await headers({ maxAge: "2h" })).toMatchObject({ "cache-control": "max-age=7200" });
     const cacheControl = "public, max-age=31536000, immutable";
     expect(await headers({ cacheControl, maxAge: 1 })).toMatchObject({ "cache-control": cacheControl });
     expect(await headers({ etag: 'W/"own"' })).toMatchObject({ etag: 'W/"own"' });

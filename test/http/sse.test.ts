@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { formatEvent, type SseOptions, type SseSource, sseStream } from "../../src/http/sse.js";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 
 async function collect(source: SseSource, options?: SseOptions): Promise<string[]> {
   const texts: string[] = [];
@@ -26,7 +26,7 @@ describe("an event", () => {
     ["null is sent as JSON", null, "data: null\n\n"],
     [
       "every field has its line",
-      { data: "x", event: "tick", id: 7, retry: 1000, comment: "c" },
+      { data: "x", event: "tick", id: 7, retry: "1s", comment: "c" },
       ": c\nevent: tick\nid: 7\nretry: 1000\ndata: x\n\n",
     ],
     ["an empty id resets the last one", { data: "x", id: "" }, "id: \ndata: x\n\n"],
@@ -40,8 +40,8 @@ describe("an event", () => {
     ["a carriage return in the event", { data: "x", event: "a\rb" }, /line break/],
     ["a line break in the id", { data: "x", id: "1\r\n" }, /the id of an event.*line break/],
     ["NUL in the id", { data: "x", id: "1\0" }, /NUL/],
-    ["a negative retry", { data: "x", retry: -1 }, /milliseconds/],
-    ["a retry with a fraction", { data: "x", retry: 1.5 }, /milliseconds/],
+    ["a negative retry", { data: "x", retry: -1 }, /a duration/],
+    ["a retry without a unit", { data: "x", retry: "1" }, /a duration/],
     ["a key that events do not have", { data: [], total: 5 }, /no key 'total'.*\{ data: object \}/],
     ["no data", { data: undefined }, /it has no data/],
     ["undefined", undefined, /undefined cannot be sent/],
@@ -66,7 +66,7 @@ describe("an event stream", () => {
   });
 
   it("An event stream sends the time to reconnect first", async () => {
-    expect(await collect(from("a"), { retry: 2500 })).toEqual(["retry: 2500\n\n", "data: a\n\n"]);
+    expect(await collect(from("a"), { retry: 2.5 })).toEqual(["retry: 2500\n\n", "data: a\n\n"]);
   });
 
   it("An event stream sends a comment whenever the source was idle for the heartbeat time", async () => {
@@ -243,7 +243,7 @@ describe("an event stream", () => {
     ["a negative heartbeat", from(), { heartbeat: -1 }, /option 'heartbeat'/],
     ["a heartbeat that no timer holds", from(), { heartbeat: 1e9 }, /option 'heartbeat'/],
     ["an unknown option", from(), { heartBeats: 1 }, /did you mean 'heartbeat'/],
-    ["a retry with a fraction", from(), { retry: 0.5 }, /option 'retry'/],
+    ["a negative retry", from(), { retry: -1 }, /option 'retry'/],
   ])("An event stream refuses %s at once", (_, source, options, message) => {
     expect(() => sseStream(source as SseSource, options as SseOptions)).toThrow(message);
   });

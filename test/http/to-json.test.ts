@@ -1,6 +1,6 @@
 import { App, createLogger, Response, toResponseSymbol } from "stoa";
 import { describe, expect, it } from "vitest";
-import { toJson, UnsettledError } from "../../src/http/to-json.js";
+import { toJson, UnsettledError } from "../../src/http/json/to-json.js";
 
 /** Runs when it is awaited or sent, as a queryset does. */
 class Lazily implements PromiseLike<unknown> {

@@ -18,7 +18,7 @@ export function describePairs(
         drops.push(drop);
         open.push(await openDatabase({ url, poolSize: 2 }));
       }
-    }, 120_000);
+    });
     afterAll(async () => {
       for (const db of open) await db.close();
       for (const drop of drops) await drop();

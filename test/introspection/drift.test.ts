@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/engines/db/open-database.js";
+import { createTables, field, Model, type ModelConstructor } from "../../src/entry/orm.js";
 import { compareStates, databaseDrift, introspect, normalizeState } from "../../src/introspection/index.js";
-import { createTables, field, Model, type ModelConstructor } from "../../src/orm/index.js";
 import { emptyState, type SchemaState, type TableState } from "../../src/orm/schema/state.js";
 import { stateOf } from "../../src/orm/schema/state-of-models.js";
 import { makeDatabase } from "../engines/db/engines.js";

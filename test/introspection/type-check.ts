@@ -25,7 +25,7 @@ export async function typeErrors(modules: ReadonlyMap<string, string>): Promise<
       verbatimModuleSyntax: true,
       skipLibCheck: true,
       noEmit: true,
-      paths: { "stoa/orm": [source("orm/index.ts")] },
+      paths: { "stoa/orm": [source("entry/orm.ts")] },
     });
     return files.flatMap((name) => {
       const file = program.getSourceFile(name)!;

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { Database } from "../../src/engines/db/database.js";
+import { createTables } from "../../src/entry/orm.js";
 import {
   compareStates,
   databaseDrift,
@@ -8,7 +9,6 @@ import {
   introspect,
   writeModels,
 } from "../../src/introspection/index.js";
-import { createTables } from "../../src/orm/index.js";
 import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import { stateOf } from "../../src/orm/schema/state-of-models.js";
 import { bookshop } from "../orm/bookshop.js";
@@ -74,10 +74,10 @@ describePairs("models written from a legacy schema", service("postgres"), (first
       "table customers: index customers_sorted is missing: (name desc nulls last, balance desc)",
       "table employees: is missing",
       "table no_key: is missing",
-      "table orders: foreign key orders_referrer_fkey has this name, expected who_sent",
     ]);
     const source = written.get("legacy")!;
-    for (const name of ["customers_pattern", "customers_sorted", "who_sent"]) {
+    expect(source).toContain('constraint: "who_sent"');
+    for (const name of ["customers_pattern", "customers_sorted"]) {
       expect(source.split("\n").filter((line) => line.trim().startsWith("//") && line.includes(name))).toHaveLength(1);
     }
     expect(Object.keys(models)).toContain("Person");
@@ -170,7 +170,7 @@ it("The compiler accepts the written models", async () => {
   const wrong =
     'import { field, Model } from "stoa/orm"; export class A extends Model("a", { id: field.int({ nul: 1 }) }) {}';
   expect(await typeErrors(new Map([...written, ["wrong", wrong]]))).toEqual([expect.stringContaining("nul: 1")]);
-}, 120_000);
+});
 
 describe("writeModels", () => {
   const id = { columns: { id: { type: "integer", identity: true } }, primaryKey: ["id"] };

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ModelConstructor } from "../../src/orm/index.js";
+import type { ModelConstructor } from "../../src/entry/orm.js";
 
 /** Imports a module of models as it was written, and gives its classes by name. */
 export async function importModels(

@@ -85,10 +85,10 @@ describe("createLogger", () => {
   });
 
   it.each([
-    [{ level: "loud" }, "option 'level' in createLogger must be one of"],
-    [{ format: "xml" }, "option 'format' in createLogger must be one of"],
-    [{ sink: {} }, "option 'sink' in createLogger must be an object with a write method"],
-    [{ levle: "info" }, "unknown option 'levle' in createLogger; did you mean 'level'?"],
+    [{ level: "loud" }, "option 'level' in createLogger() must be one of"],
+    [{ format: "xml" }, "option 'format' in createLogger() must be one of"],
+    [{ sink: {} }, "option 'sink' in createLogger() must be an object with a write method"],
+    [{ levle: "info" }, "unknown option 'levle' in createLogger(); did you mean 'level'?"],
   ])("createLogger() refuses the options %j", (options, message) => {
     expect(() => createLogger(options as never)).toThrow(message);
   });

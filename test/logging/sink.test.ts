@@ -62,7 +62,7 @@ const line = (index: number): string => `line ${index} ${"x".repeat(90)}\n`;
 describe("FileSink", () => {
   it("The file sink collects lines and writes them together after the delay", () => {
     vi.useFakeTimers();
-    const { sink, content } = fileSink({ delay: 20 });
+    const { sink, content } = fileSink({ delay: "20ms" });
     sink.write("one\n");
     vi.advanceTimersByTime(19);
     sink.write("two\n");
@@ -73,7 +73,7 @@ describe("FileSink", () => {
   });
 
   it("The file sink writes a full batch at once", () => {
-    const { sink, content } = fileSink({ batchSize: 100, delay: 60_000 });
+    const { sink, content } = fileSink({ batchSize: 100, delay: "1m" });
     sink.write("a\n");
     expect(content()).toBe("");
     sink.write(line(1));
@@ -88,7 +88,7 @@ describe("FileSink", () => {
   });
 
   it("The file sink writes its lines on flush()", () => {
-    const { sink, content } = fileSink({ delay: 60_000 });
+    const { sink, content } = fileSink({ delay: "1m" });
     sink.write("é→𝄞\n");
     expect(sink.flush()).toBe(true);
     expect(content()).toBe("é→𝄞\n");
@@ -96,7 +96,7 @@ describe("FileSink", () => {
 
   it("The file sink keeps what a full pipe does not accept, in order, with whole lines on either side", () => {
     const { reader, writer } = pipe();
-    const sink = new FileSink({ fd: writer, delay: 60_000 });
+    const sink = new FileSink({ fd: writer, delay: "1m" });
     const lines = Array.from({ length: 3000 }, (_, index) => line(index));
     for (const text of lines) sink.write(text);
     expect(sink.flush()).toBe(false);
@@ -113,7 +113,7 @@ describe("FileSink", () => {
 
   it("The file sink limits what it keeps, counts dropped lines, and reports them when the output accepts lines again", () => {
     const { reader, writer } = pipe();
-    const sink = new FileSink({ fd: writer, delay: 60_000, maxPending: 100_000 });
+    const sink = new FileSink({ fd: writer, delay: "1m", maxPending: 100_000 });
     for (let i = 0; i < 5000; i++) sink.write(line(i));
     expect(sink.pending).toBeLessThanOrEqual(100_000);
     const dropped = sink.dropped;
@@ -146,7 +146,7 @@ describe("FileSink", () => {
 
   it("The file sink survives a reader that disappears, and serves the next one", () => {
     const { path, reader, writer } = pipe();
-    const sink = new FileSink({ fd: writer, delay: 60_000 });
+    const sink = new FileSink({ fd: writer, delay: "1m" });
     closeSync(reader);
     opened.splice(opened.indexOf(reader), 1);
     sink.write("kept\n");
@@ -159,7 +159,7 @@ describe("FileSink", () => {
 
   it("The file sink writes nothing to a closed descriptor, because its number may be another file's", () => {
     const fd = openSync(join(folder, "gone"), "w");
-    const sink = new FileSink({ fd, delay: 60_000 });
+    const sink = new FileSink({ fd, delay: "1m" });
     closeSync(fd);
     sink.write("lost\n");
     expect(sink.flush()).toBe(true);
@@ -173,7 +173,7 @@ describe("FileSink", () => {
 
   it("The file sink gives up a stuck reader after its patience", () => {
     const { reader, writer } = pipe();
-    const sink = new FileSink({ fd: writer, delay: 60_000, patience: 20 });
+    const sink = new FileSink({ fd: writer, delay: "1m", patience: "20ms" });
     for (let i = 0; i < 1200; i++) sink.write(line(i));
     expect(sink.flushSync()).toBe(false);
     expect(sink.pending).toBeGreaterThan(0);

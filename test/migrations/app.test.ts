@@ -6,12 +6,13 @@ import { App } from "stoa";
 import { migrate } from "stoa/migrations";
 import { testClient } from "stoa/testing";
 import { expect, it, onTestFinished } from "vitest";
+import { sourceUrl } from "../support/source-url.js";
 
 it("An application migrates its database at the start, from the folder beside the program", async () => {
   const folder = await mkdtemp(join(tmpdir(), "stoa-app-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   // What the package exports would be another copy of the sources under test.
-  const sources = pathToFileURL(join(import.meta.dirname, "../../src/migrations/index.ts")).href;
+  const sources = sourceUrl("entry/migrations.ts");
   await writeFile(
     join(folder, "0001_books.mjs"),
     `import { migration, op } from ${JSON.stringify(sources)};

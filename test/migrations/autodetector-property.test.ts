@@ -42,7 +42,7 @@ describe("the changes between any two schemas", () => {
       const made = await engine.make();
       drop = made.drop;
       db = await openDatabase({ url: made.url, poolSize: 1 });
-    }, 120_000);
+    });
     afterAll(async () => {
       await db?.close();
       await drop?.();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { field, Model, type ModelConstructor } from "../../src/entry/orm.js";
 import { type Answers, detectChanges } from "../../src/migrations/autodetector.js";
-import { field, Model, type ModelConstructor } from "../../src/orm/index.js";
 import { emptyState, type SchemaState, type TableState } from "../../src/orm/schema/state.js";
 import { desiredSchema, stateOf } from "../../src/orm/schema/state-of-models.js";
 

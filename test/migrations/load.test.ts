@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { op } from "stoa/migrations";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checksumOf } from "../../src/migrations/checksum.js";
 import { MigrationError } from "../../src/migrations/errors.js";
-import { loadMigrations, readMigration } from "../../src/migrations/load.js";
+import { checksumOf } from "../../src/migrations/files/checksum.js";
+import { loadMigrations, readMigration } from "../../src/migrations/files/load.js";
 
 let folder: string;
 beforeEach(async () => {

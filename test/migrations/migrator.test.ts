@@ -187,7 +187,7 @@ describeEngines("applying", server, (database) => {
     };
     const first = migratorOf(database().db, slow).migrator.up();
     await begun.promise;
-    await expect(migratorOf(database().db, slow, { lockTimeout: 50 }).migrator.up()).rejects.toThrow(
+    await expect(migratorOf(database().db, slow, { lockTimeout: "50ms" }).migrator.up()).rejects.toThrow(
       "another process is migrating this database and did not finish within 50 ms (lockTimeout); nothing was done here",
     );
     held.resolve();
@@ -340,6 +340,17 @@ describeEngines("without a transaction", server, (database) => {
       ["applied", false],
       ["applied", false],
     ]);
+  });
+
+  it("A statement that ends with a comment is ended before the next one in the script", async () => {
+    const { migrator } = migratorOf(database().db, {
+      "1": { operations: [op.sql("create table a ()\n-- the first"), op.sql("select 'a--b'")] },
+    });
+    const script = await migrator.sql();
+    expect(script).toContain("-- the first\n;\n");
+    expect(script).toContain("select 'a--b';\n");
+    await database().db.script(script);
+    expect((await migrator.status()).map(({ state }) => state)).toEqual(["applied"]);
   });
 
   it("A migration that stopped half-way is refused if its finished operations were changed in the file", async () => {

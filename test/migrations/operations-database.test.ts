@@ -396,7 +396,7 @@ describe.each(engines(service("postgres")))("an operation in a database with row
     const made = await engine.make();
     drop = made.drop;
     db = await openDatabase({ url: made.url, poolSize: 1 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await db?.close();
     await drop?.();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ValueError } from "../../src/internal/value-error.js";
+import { ValueError } from "../../src/kit/value-error.js";
 import { MigrationError } from "../../src/migrations/errors.js";
 import { migration } from "../../src/migrations/migration.js";
 import type { MigrationDefinition, Operation } from "../../src/migrations/operation.js";

@@ -22,7 +22,7 @@ export function describeEngines(
       const made = await engine.make();
       drop = made.drop;
       database = { url: made.url, db: await openDatabase({ url: made.url, poolSize: 4 }) };
-    }, 120_000);
+    });
     beforeEach(() => database.db.script("DROP SCHEMA public CASCADE; CREATE SCHEMA public"));
     afterAll(async () => {
       await database?.db.close();

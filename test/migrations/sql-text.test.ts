@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { holdsText, mentions, renameColumnIn, renameTextIn, renameTypeIn } from "../../src/migrations/sql-text.js";
+import {
+  holdsText,
+  mentions,
+  renameColumnIn,
+  renameTextIn,
+  renameTypeIn,
+} from "../../src/migrations/files/sql-text.js";
 
 describe("an expression", () => {
   it.each([
@@ -50,5 +56,10 @@ describe("an expression", () => {
     expect(renameTextIn("x = 'a' OR x = 'aa' OR x = 'it''s'", "it's", "a'b")).toBe("x = 'a' OR x = 'aa' OR x = 'a''b'");
     expect(holdsText("'it''s'::status", "it's")).toBe(true);
     expect(holdsText("'it''s'::status", "it")).toBe(false);
+  });
+
+  it("A name in a nested comment is no column, and a type before a dollar-quoted literal is none", () => {
+    expect(mentions("a > 0 /* x /* y */ b */", "b")).toBe(false);
+    expect(mentions("day > date $$2024-02-29$$", "date")).toBe(false);
   });
 });

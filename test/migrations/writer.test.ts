@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { detectChanges } from "../../src/migrations/autodetector.js";
+import { nameFor } from "../../src/migrations/files/migration-name.js";
+import { writeMigration } from "../../src/migrations/files/writer.js";
 import { migration } from "../../src/migrations/migration.js";
-import { nameFor } from "../../src/migrations/migration-name.js";
 import type { MigrationDefinition, Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
-import { writeMigration } from "../../src/migrations/writer.js";
 import { emptyState } from "../../src/orm/schema/state.js";
 import fc from "../support/properties.js";
 import { randomState } from "./random-states.js";
@@ -183,7 +183,7 @@ export default migration({
       );
       expect(stdout, stderr).toBe(source);
     }
-  }, 120_000);
+  });
 
   it("Columns with names such as constructor and __proto__ are kept", async () => {
     const columns = Object.fromEntries(

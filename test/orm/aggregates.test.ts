@@ -16,7 +16,7 @@ import {
   stringAgg,
   test,
   variance,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

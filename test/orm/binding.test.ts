@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { App } from "../../src/index.js";
-import { createTables, LazyLoadError, strictRelations } from "../../src/orm/index.js";
+import { App } from "../../src/entry/index.js";
+import { createTables, LazyLoadError, strictRelations } from "../../src/entry/orm.js";
 import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";
 
 describe("the database of models", () => {
@@ -33,5 +33,5 @@ describe("the database of models", () => {
     await expect(Promise.resolve(book!.author)).rejects.toThrow(LazyLoadError);
     await app.stop();
     await expect(Author.objects.count()).rejects.toThrow("no database for models");
-  }, 60_000);
+  });
 });

@@ -1,7 +1,7 @@
 import { App } from "stoa";
 import { serve } from "stoa/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { field, Model } from "../../src/orm/index.js";
+import { field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 
@@ -36,7 +36,7 @@ describeDatabases("filters and orders of clients", service("postgres"), [Offer],
     );
     app.get("/mistake", ({ query }) => Offer.objects.filterFrom(query, ["nmae" as "name"]));
     listening = await serve(app);
-  }, 120_000);
+  });
   afterAll(() => listening?.close());
 
   const get = async (path: string): Promise<{ status: number; type: string | null; body: unknown }> => {

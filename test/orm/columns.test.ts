@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
-import { field, Model } from "../../src/orm/index.js";
+import { field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Queries } from "../../src/engines/db/database.js";
 import { ForeignKeyViolation, NotNullViolation, ParameterTypeError } from "../../src/engines/db/errors.js";
-import { count, createTablesSql, F, FieldError, field, Model, prefetch } from "../../src/orm/index.js";
+import { count, createTablesSql, F, FieldError, field, Model, prefetch } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 
@@ -139,6 +139,21 @@ describeDatabases("foreign keys over several columns", service("postgres"), mode
     expect(await Line.objects.filter({ label: await Label.objects.get() }).flat("title")).toEqual(["b"]);
     const loose = await Shipment.objects.get({ carrier: "z" });
     expect(await Line.objects.filter({ shipments: loose }).flat("title")).toEqual(["c"]);
+  });
+
+  it("A key with a null in it is not before, after or between other keys", async () => {
+    const tenant = (await Shipment.objects.get({ carrier: "loose" })).tenantId;
+    const others: readonly (readonly [number, number])[] = [
+      [tenant - 1, 0],
+      [tenant + 1, 0],
+    ];
+    const found = [
+      await carriers(Shipment.objects.filter({ line__gt: others[0]! })),
+      await carriers(Shipment.objects.filter({ line__lte: others[1]! })),
+      await carriers(Shipment.objects.filter({ line__range: [others[0]!, others[1]!] })),
+    ];
+    for (const each of found) expect(each).not.toContain("loose");
+    expect(found.flat()).not.toEqual([]);
   });
 
   it("A composite primary key is compared as a whole", async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { ParameterTypeError } from "../../src/engines/db/errors.js";
-import { excluded, F, FieldError, field, Model, test, unset } from "../../src/orm/index.js";
+import { excluded, F, FieldError, field, Model, test, unset } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 
@@ -126,6 +126,27 @@ describeDatabases("writes of querysets", service("postgres"), [Visit], (db) => {
     await Visit.objects.update({ anything__a__b__c: null, anything__list: [1, { x: 2 }] });
     await Visit.objects.update({ anything__list__1__x: 3 });
     expect(await Visit.objects.flat("anything")).toEqual([{ a: { b: { c: null } }, list: [1, { x: 3 }] }]);
+  });
+
+  it("To remove a key makes no objects on the way to it", async () => {
+    await Visit.objects.bulkCreate([
+      { page: "a" },
+      { page: "b", settings: null },
+      { page: "c", settings: { theme: "light" } },
+      { page: "d", settings: { deep: { on: true } } },
+    ]);
+    await db().execute(`update visits set anything = 'null' where page = 'a'`);
+    await db().execute(`update visits set anything = '5' where page = 'b'`);
+    const before = await Visit.objects.orderBy("page").values("settings", "anything");
+    await Visit.objects.update({ settings__deep__list: unset, anything__a__b: unset, anything__c: unset });
+    expect(await Visit.objects.orderBy("page").values("settings", "anything")).toEqual(before);
+    await Visit.objects.update({ settings__deep__on: unset, settings__theme: "dark" });
+    expect(await Visit.objects.orderBy("page").flat("settings")).toEqual([
+      { theme: "dark" },
+      { theme: "dark" },
+      { theme: "dark" },
+      { theme: "dark", deep: {} },
+    ]);
   });
 
   it("The objects on the way to a key are made where they are missing or null", async () => {

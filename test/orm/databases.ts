@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import { bindDatabase, createTables, type ModelConstructor } from "../../src/orm/index.js";
+import { bindDatabase, createTables, type ModelConstructor } from "../../src/entry/orm.js";
 import { engines } from "../engines/db/engines.js";
 
 /** Runs a suite on the embedded database, and on a server where there is one: models are bound and their tables made. */
@@ -20,7 +20,7 @@ export function describeDatabases(
       db = await openDatabase({ url: made.url, poolSize: 8 });
       bindDatabase(db);
       await createTables(db, models);
-    }, 120_000);
+    });
     afterAll(async () => {
       bindDatabase(null);
       await db?.close();

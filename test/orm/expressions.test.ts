@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { sql } from "../../src/engines/db/sql.js";
+import { sql } from "../../src/engines/db/sql/sql.js";
 import {
   arrayAgg,
   avg,
@@ -31,7 +31,7 @@ import {
   upper,
   value,
   when,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

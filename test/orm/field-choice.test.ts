@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { FieldError, prefetch } from "../../src/orm/index.js";
+import { FieldError, prefetch } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

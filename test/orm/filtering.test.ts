@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
+import { F, FieldError, Q } from "../../src/entry/orm.js";
 import { HttpError } from "../../src/errors/http-error.js";
-import { F, FieldError, Q } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Profile, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

@@ -10,7 +10,7 @@ import {
   truncate,
   value,
   when,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { ParameterRangeError, ParameterTypeError } from "../../src/engines/db/errors.js";
+import { count, Expression, F, FieldError, fn, max, Q, raw, rowNumber } from "../../src/entry/orm.js";
 import { compileSelect } from "../../src/orm/compile/statement-cache.js";
-import { count, Expression, F, FieldError, fn, max, Q, raw, rowNumber } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Profile, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

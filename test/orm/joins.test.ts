@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { avg, count, FieldError, max, outer, sum } from "../../src/orm/index.js";
+import { avg, count, FieldError, max, outer, sum } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Note, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

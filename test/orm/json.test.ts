@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { sql } from "../../src/engines/db/sql.js";
-import { toJson } from "../../src/http/to-json.js";
-import { openDatabase } from "../../src/index.js";
-import { count, exists, F, field, lower, Model, outer, raw, value } from "../../src/orm/index.js";
+import { sql } from "../../src/engines/db/sql/sql.js";
+import { openDatabase } from "../../src/entry/index.js";
+import { count, exists, F, field, lower, Model, outer, raw, value } from "../../src/entry/orm.js";
+import { toJson } from "../../src/http/json/to-json.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

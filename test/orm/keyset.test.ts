@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { ParameterValueError } from "../../src/engines/db/errors.js";
-import { sql } from "../../src/engines/db/sql.js";
+import { sql } from "../../src/engines/db/sql/sql.js";
 import {
   castTo,
   coalesce,
@@ -15,7 +15,7 @@ import {
   rowNumber,
   sum,
   truncate,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 

@@ -8,7 +8,7 @@ import {
   mix,
   type QuerySet,
   timestamps,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { desiredSchema } from "../../src/orm/schema/state-of-models.js";
 
 /** Each call declares new classes, as a new process does. The last class of each model is the one that applications use. */

@@ -8,7 +8,7 @@ import {
   field,
   Model,
   type ModelMeta,
-} from "../../src/orm/index.js";
+} from "../../src/entry/orm.js";
 import { Author, Book, Country, Note, Profile, Tag } from "./bookshop.js";
 
 describe("a model", () => {

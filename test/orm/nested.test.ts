@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/engines/db/database.js";
 import { NotNullViolation, ParameterTypeError, UniqueViolation } from "../../src/engines/db/errors.js";
-import type { PoolDatabase } from "../../src/engines/db/pool-database.js";
-import { FieldError } from "../../src/orm/index.js";
+import type { PoolDatabase } from "../../src/engines/db/pool/pool-database.js";
+import { FieldError } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";

@@ -1,6 +1,6 @@
 import { App } from "stoa";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { field, Model } from "../../src/orm/index.js";
+import { field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Book, bookshop, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

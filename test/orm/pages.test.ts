@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { ParameterTypeError, ParameterValueError } from "../../src/engines/db/errors.js";
-import { FieldError } from "../../src/orm/index.js";
+import { FieldError } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { bindDatabase, field, Model, prefetch, Q } from "../../src/orm/index.js";
+import { bindDatabase, field, Model, prefetch, Q } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

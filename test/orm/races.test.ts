@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { OperationalError } from "../../src/engines/db/errors.js";
-import { MultipleObjectsReturned } from "../../src/orm/index.js";
+import { MultipleObjectsReturned } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { count, FieldError, field, type Manager, Model, max, mix, softDelete } from "../../src/orm/index.js";
+import { count, FieldError, field, type Manager, Model, max, mix, softDelete } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 

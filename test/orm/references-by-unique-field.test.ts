@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { FieldError, field, Model } from "../../src/orm/index.js";
+import { FieldError, field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import type { Queries } from "../../src/engines/db/database.js";
-import { FieldError, LazyLoadError, prefetch } from "../../src/orm/index.js";
+import { FieldError, LazyLoadError, prefetch } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Country, Profile, seed, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";

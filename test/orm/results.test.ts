@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
-import { App } from "../../src/index.js";
-import { count, field, JsonText, Model, prefetch } from "../../src/orm/index.js";
+import { App } from "../../src/entry/index.js";
+import { count, field, JsonText, Model, prefetch } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, Profile, seed, Tag } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { field, type Manager, Model, mix, softDelete } from "../../src/orm/index.js";
+import { field, type Manager, Model, mix, softDelete } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { count, extract, FieldError, field, type Manager, Model, truncate } from "../../src/orm/index.js";
+import { count, extract, FieldError, field, type Manager, Model, truncate } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 

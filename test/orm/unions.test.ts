@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { count, F, FieldError, field, Model, softDelete, sum } from "../../src/orm/index.js";
+import { count, F, FieldError, field, Model, softDelete, sum } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 
@@ -125,7 +125,7 @@ describeDatabases("unions", service("postgres"), models, (db) => {
     for (const [name, call] of calls) expect(call).toThrow(`${name} cannot follow a union: call it on the parts`);
     await expect(both.inBulk([1])).rejects.toThrow(FieldError);
     await expect(items(1, 2).limit(1).inBulk([2])).rejects.toThrow(
-      "inBulk() cannot follow a union, a limit or an offset",
+      "inBulk() cannot follow a union, distinct(), a limit or an offset",
     );
   });
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { DataError, ParameterValueError, ProgrammingError } from "../../src/engines/db/errors.js";
+import { App } from "../../src/entry/index.js";
+import { createTables, createTablesSql, FieldError, field, Model, partial } from "../../src/entry/orm.js";
 import { HttpError } from "../../src/errors/http-error.js";
-import { App } from "../../src/index.js";
-import { createTables, createTablesSql, FieldError, field, Model, partial } from "../../src/orm/index.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

@@ -1,6 +1,6 @@
 import { App, HttpError } from "stoa";
 import { beforeEach, expect, it } from "vitest";
-import { field, Model, orConflict, orNotFound, partial, StaleError, softDelete } from "../../src/orm/index.js";
+import { field, Model, orConflict, orNotFound, partial, StaleError, softDelete } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 

@@ -7,8 +7,8 @@ import {
   ParameterTypeError,
   UniqueViolation,
 } from "../../src/engines/db/errors.js";
-import { sql } from "../../src/engines/db/sql.js";
-import { DoesNotExist, F, FieldError, MultipleObjectsReturned, now, upper } from "../../src/orm/index.js";
+import { sql } from "../../src/engines/db/sql/sql.js";
+import { DoesNotExist, F, FieldError, MultipleObjectsReturned, now, upper } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, seed, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";

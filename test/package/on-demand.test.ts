@@ -24,17 +24,17 @@ async function loadedWith(file: string): Promise<string[]> {
 }
 
 it("An application loads only the modules that every application needs", async () => {
-  const modules = await loadedWith("src/index.ts");
+  const modules = await loadedWith("src/entry/index.ts");
   expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/lazy-database.ts"]));
   const onDemand = [
-    /^src\/engines\/db\/(postgres|pglite|pool|transaction|job|statements|values\/(encode|decode|read))\b/,
+    /^src\/engines\/db\/(postgres|pglite|pool|transaction|statements|values\/(encode|decode|read))\b/,
     /^src\/engines\/kvstore\/(kvstore|batch|lock|scan|script|subscriptions|commands|connection|stores)\b/,
     /^src\/batteries\/telemetry\/(telemetry|settings|environment|export|http|logs|metrics|otel-api|otlp|propagation|trace\/(tracer|context|recorded-span))/,
     /^src\/batteries\/cache\/(response-cache|memory-store|entry)/,
     /^src\/batteries\/(compression\/compression|csrf\/csrf|sessions\/sessions|static-files\/static-files)\.ts/,
     /^src\/batteries\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,
-    /^src\/(validation\/(validate|coerce|response)\.ts|websocket\/(endpoint|channel|frame)|batteries\/live\/(page|live-server|add-live-page))/,
-    /^src\/(error-pages\/(development-page|page-style)|http\/(web|send-file|open-file)\.ts|batteries\/health\/run-check|orm\/query)/,
+    /^src\/(validation\/(validate|coerce|response)\.ts|websocket\/(endpoint|channel|frame)|batteries\/live\/(overview|live-server|add-live-page)|console\/(page|style|add-section))/,
+    /^src\/(errors\/pages\/(development-page|page-style)|http\/(web|files\/(send-file|open-file))\.ts|batteries\/health\/run-check|orm\/query)/,
   ];
   expect(modules.filter((id) => onDemand.some((pattern) => pattern.test(id)))).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { ensureBuilt } from "../../scripts/setup.mjs";
+import { ensurePacked } from "../../scripts/pack.mjs";
 
 const root = join(import.meta.dirname, "../..");
 const subpaths = Object.keys(manifest.exports)
@@ -19,17 +19,15 @@ let tarball: string;
 
 /** A consumer who installed the package and nothing else. */
 beforeAll(async () => {
-  await ensureBuilt();
+  tarball = await ensurePacked();
   folder = await mkdtemp(join(tmpdir(), "stoa-package-"));
-  const { stdout } = await npm("pack", root, "--ignore-scripts", "--json", "--pack-destination", folder);
-  tarball = join(folder, JSON.parse(stdout)[0].filename);
   await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   await npm("install", tarball, "--omit=dev", "--omit=optional", "--omit=peer", "--prefer-offline", "--no-audit");
-}, 120_000);
+}, 600_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("the published package", { timeout: 120_000 }, () => {
+describe("the published package", { timeout: 600_000 }, () => {
   it("The published package installs its dependencies and nothing more", async () => {
     const installed = (await readdir(join(folder, "node_modules"))).filter((name) => !name.startsWith("."));
     expect(installed.sort()).toEqual([manifest.name, ...Object.keys(manifest.dependencies)].sort());
@@ -84,7 +82,7 @@ describe("the published package", { timeout: 120_000 }, () => {
     expect(JSON.parse(stdout)).toEqual(
       (
         "addGrpcService addGuard background circuitBreakers commands database deadLetters debug delete env " +
-        "eventStore exceptionHandler fetch get graphql grpc grpcChannel head healthCheck invalidateCache job jobs " +
+        "eventStore exceptionHandler fetch get graphql grpc grpcChannel head healthCheck install invalidateCache job jobs " +
         "kvstore listen logger messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
         "phase post publish " +
         "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request " +
@@ -101,34 +99,91 @@ describe("the published package", { timeout: 120_000 }, () => {
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
   });
 
-  it("The files of the API pages are published with the package, and their licences too", async () => {
-    const assets = await filesIn("dist/openapi/assets");
-    expect([...assets.keys()]).toEqual(
+  it("The files of the API pages, of the playground and of the console are published with their licences", async () => {
+    const files = await filesIn("dist");
+    expect([...files.keys()]).toEqual(
       expect.arrayContaining([
-        "swagger-ui-dist/LICENSE",
-        "swagger-ui-dist/NOTICE",
-        "swagger-ui-dist/swagger-ui.css",
-        "swagger-ui-dist/swagger-ui-bundle.js",
-        "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt",
-        "redoc/LICENSE",
-        "redoc/bundles/redoc.standalone.js",
-        "redoc/bundles/redoc.standalone.js.LICENSE.txt",
-        expect.stringMatching(/^redoc\/bundles\/.*\.worker\.js\.LICENSE\.txt$/),
+        "openapi/assets/files.br",
+        "openapi/assets/swagger-ui-dist/LICENSE",
+        "openapi/assets/swagger-ui-dist/NOTICE",
+        "openapi/assets/swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt",
+        "openapi/assets/redoc/LICENSE",
+        "openapi/assets/redoc/bundles/redoc.standalone.js.LICENSE.txt",
+        expect.stringMatching(/^openapi\/assets\/redoc\/bundles\/.*\.worker\.js\.LICENSE\.txt$/),
+        "graphql/assets/files.br",
+        "graphql/assets/LICENSE",
+        "console/client.js",
       ]),
     );
-    expect([...assets].filter(([, size]) => size === 0)).toEqual([]);
+    expect([...files].filter(([, size]) => size === 0)).toEqual([]);
   });
 
-  it("The files of the GraphQL playground are published with the package, with their licence", async () => {
-    const assets = await filesIn("dist/graphql/assets");
-    expect([...assets].filter(([, size]) => size > 0).map(([name]) => name)).toEqual([
-      "LICENSE",
-      "editor.worker.js",
-      "graphiql.css",
-      "graphiql.js",
-      "graphql.worker.js",
-      "json.worker.js",
-    ]);
+  it("An application with the package serves its API pages", async () => {
+    const code = `
+      import { App } from "stoa";
+      const app = new App().enableOpenapi();
+      await app.start();
+      for (const name of ["swagger-ui.css", "swagger-ui-bundle.js"]) {
+        const response = await app.request("/docs/" + name);
+        console.log(response.status, (await response.text()).length > 100_000);
+      }
+      await app.stop();
+    `;
+    const { stdout } = await node("--input-type=module", "--eval", code);
+    expect(stdout).toBe("200 true\n200 true\n");
+  });
+
+  it("An application with the package serves the pages of the console", async () => {
+    const code = `
+      import { App } from "stoa";
+      const app = new App().enableLivePage().enableEventSourcing("memory");
+      const headers = { host: "localhost" };
+      for (const path of ["/_stoa", "/_stoa/event-store"]) {
+        const response = await app.request(path, { headers });
+        console.log(response.status, (await response.text()).includes("<script"));
+      }
+      await app.stop();
+    `;
+    const { stdout } = await node("--input-type=module", "--eval", code);
+    // The log says that events are kept in memory.
+    expect(stdout.match(/^200 true$/gm)).toHaveLength(2);
+  });
+
+  it("Links on the pages of the package lead to its files and to their headings", async () => {
+    const files = [...(await filesIn(".")).keys()];
+    const pages = files.filter((name) => /^(docs\/)?[^/]+\.md$/.test(name));
+    const texts = new Map(await Promise.all(pages.map(async (name) => [name, await textOf(name)] as const)));
+    const broken = [...texts].flatMap(([name, text]) => {
+      const links = [
+        ...text.replace(/^ *```.*?^ *```/gms, "").matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g),
+      ];
+      return links
+        .filter(([, path, heading]) => {
+          const target = path === "" ? name : join(dirname(name), path!);
+          if (!files.includes(target)) return true;
+          return heading !== undefined && !headings(texts.get(target) ?? "").includes(heading);
+        })
+        .map(([link]) => `${name}: ${link}`);
+    });
+    expect(pages).toContain("README.md");
+    expect(broken).toEqual([]);
+  });
+
+  it("The error for a missing Kafka client names the version that is accepted", async () => {
+    const code = `
+      import { App } from "stoa";
+      await new App().enableMessaging({ brokers: ["127.0.0.1:1"] }).start().catch((error) => console.log(error.message));
+    `;
+    const { stdout } = await node("--input-type=module", "--eval", code);
+    const range = manifest.peerDependencies["@platformatic/kafka"].replace(/^~|\.0$/g, "");
+    expect(stdout).toContain(`npm install @platformatic/kafka@${range}`);
+  });
+
+  it("The published package is small: below 3.2 MB, 600 files and 8 MB on the disk", async () => {
+    const sizes = [...(await filesIn(".")).values()];
+    expect((await stat(tarball)).size).toBeLessThan(3.2e6);
+    expect(sizes.length).toBeLessThan(600);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(8e6);
   });
 
   it("The published package resolves to types that match the modules", async () => {
@@ -136,6 +191,18 @@ describe("the published package", { timeout: 120_000 }, () => {
     await expectSuccess(attw, tarball, "--profile=esm-only", "--no-color", "--no-emoji");
   });
 });
+
+const textOf = (path: string): Promise<string> => readFile(join(folder, "node_modules", manifest.name, path), "utf8");
+
+/** The anchors of a page, as its readers' programs make them. */
+function headings(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
 
 /** The files in a folder of the installed package, with their sizes. */
 async function filesIn(path: string): Promise<Map<string, number>> {

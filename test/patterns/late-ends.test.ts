@@ -17,18 +17,23 @@ describe.each(engines(service("postgres")))(
     const gates = new Map<string, (value: string) => void>();
     const late = (name: string) => new Promise<string>((resolve) => void gates.set(name, resolve));
     const declare = () => ({
-      job: app.job<string>("late", { timeout: 30, retries: 1, backoff: 1 }, (value, { attempt }) =>
+      job: app.job<string>("late", { timeout: "30ms", retries: 1, backoff: "1ms" }, (value, { attempt }) =>
         attempt === 1 && value !== "marker" ? late("job") : undefined,
       ),
       tried: app.saga(
         saga("tried again").step("slow", {
-          timeout: 30,
+          timeout: "30ms",
           retries: 1,
           action: ({ attempt }) => (attempt === 1 ? late("tried") : "second"),
         }),
       ),
       undone: app.saga(
-        saga("undone").step("slow", { timeout: 30, retries: 0, action: () => late("undone"), compensate: () => {} }),
+        saga("undone").step("slow", {
+          timeout: "30ms",
+          retries: 0,
+          action: () => late("undone"),
+          compensate: () => {},
+        }),
       ),
       marker: app.saga(saga("marker").step("quick", { action: () => "done" })),
     });
@@ -40,11 +45,11 @@ describe.each(engines(service("postgres")))(
       app.logger = quiet;
       app
         .enableDatabase({ url: made.url, poolSize: 5 })
-        .enableSaga({ pollMs: 50, backoffMs: 1, timeoutMs: 0 })
-        .enableJobs({ pollMs: 50 });
+        .enableSaga({ poll: "50ms", backoff: "1ms", timeoutMs: 0 })
+        .enableJobs({ poll: "50ms" });
       given = declare();
       await app.start();
-    }, 60_000);
+    });
     afterAll(async () => {
       await app?.stop();
       await drop?.();

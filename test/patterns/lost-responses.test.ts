@@ -42,11 +42,11 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
     messagingState(hostOf(app)).replacement = () => new MemoryBroker({ hub });
     app
       .enableDatabase({ url: url.href, poolSize: 6 })
-      .enableEventSourcing({ pollMs: 50, leaseMs: 1000 })
-      .enableSaga({ pollMs: 50, leaseMs: 1000, backoffMs: 1, timeoutMs: 0 })
-      .enableJobs({ pollMs: 50, leaseMs: 1000 })
+      .enableEventSourcing({ poll: "50ms", lease: "1s" })
+      .enableSaga({ poll: "50ms", lease: "1s", backoff: "1ms", timeoutMs: 0 })
+      .enableJobs({ poll: "50ms", lease: "1s" })
       .enableMemoryBroker()
-      .enableOutbox({ pollMs: 50, leaseMs: 1000 });
+      .enableOutbox({ poll: "50ms", lease: "1s" });
     job = app.job<string>("note", {}, (value) => ran.push(value));
     handle = app.saga(
       saga("lost")
@@ -61,7 +61,7 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
     app.eventStore.subscribe({ name: "lost-ledger", categories: ["order"] }, ({ id }) => seen.push(id));
     await app.start();
     await app.database.script("create table effects (name text)");
-  }, 60_000);
+  });
   afterAll(async () => {
     await app?.stop().catch(() => {});
     await tunnel?.close();
@@ -92,7 +92,7 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
     expect(await append()).toMatchObject({ known: true });
   });
 
-  it("A subscription whose checkpoint was moved without its knowledge goes on, and misses no event", async () => {
+  it("A subscription whose checkpoint was moved without its knowledge continues, and misses no event", async () => {
     const before = await app.eventStore.append("order-checkpoint", item());
     expect(await app.eventStore.waitFor("lost-ledger", before.position, { timeoutMs: 60_000 })).toBe(true);
     const next = item();
@@ -119,7 +119,7 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
     expect(row).toEqual({ total: 5, events: 5 });
   });
 
-  it("A saga goes on after a transition that was made without the knowledge of its driver", async () => {
+  it("A saga continues after a transition that was made without the knowledge of its driver", async () => {
     const swallowed = swallow("action done", "lost-saga");
     const id = await handle.start(null, { id: "lost-saga" });
     await swallowed;
@@ -142,7 +142,7 @@ describe.skipIf(!server)("commits whose response is lost", { timeout: 120_000 },
 
   it("A job with a key whose enqueue is repeated while it waits is there once", async () => {
     const swallowed = swallow("key of the job");
-    const enqueue = () => job.enqueue("keyed", { key: "key of the job", delay: 3_600_000 });
+    const enqueue = () => job.enqueue("keyed", { key: "key of the job", delay: "1h" });
     await expect(enqueue()).rejects.toThrow();
     await swallowed;
     const id = await enqueue();

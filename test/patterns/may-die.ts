@@ -29,7 +29,7 @@ export function mayDieAround(prototype: object, names: readonly string[]): void 
   }
 }
 
-/** Shows for ever that the process runs: after a pause, that it has come to its next turns. */
+/** Shows forever that the process runs: after a pause, that it has come to its next turns. */
 export async function beat(db: Database): Promise<never> {
   for (;;) {
     // After a pause the time for a free connection can be over.

@@ -3,15 +3,15 @@ import { App, hostOf } from "../../src/app/app.js";
 import type { RecordedSpan } from "../../src/batteries/telemetry/trace/recorded-span.js";
 import { Sampler } from "../../src/batteries/telemetry/trace/sampler.js";
 import { TelemetryTracer } from "../../src/batteries/telemetry/trace/tracer.js";
+import { installTables } from "../../src/durable/tables.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import type { Span } from "../../src/internal/tracer.js";
+import type { Span } from "../../src/kit/tracer.js";
 import { JobStorage } from "../../src/patterns/jobs/storage.js";
 import { jobTables } from "../../src/patterns/jobs/tables.js";
 import { saga } from "../../src/patterns/saga/definition.js";
 import { StepRefused } from "../../src/patterns/saga/steps.js";
 import { SagaStorage } from "../../src/patterns/saga/storage.js";
 import { sagaTables } from "../../src/patterns/saga/tables.js";
-import { installTables } from "../../src/patterns/storage/tables.js";
 import { engines } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 import { quiet } from "./events/stores.js";
@@ -34,7 +34,7 @@ describe.each(engines(service("postgres")))("traces of jobs and sagas in $name",
   let drop: () => Promise<void>;
   const seen: unknown[] = [];
   let failures = 0;
-  const mail = app.job<number>("mail", { backoff: 1 }, (value) => {
+  const mail = app.job<number>("mail", { backoff: "1ms" }, (value) => {
     seen.push([value, tracer.current?.traceId, tracer.baggage]);
     if (failures-- > 0) throw new Error("not yet");
   });
@@ -48,7 +48,7 @@ describe.each(engines(service("postgres")))("traces of jobs and sagas in $name",
     const made = await engine.make();
     drop = made.drop;
     app.logger = quiet;
-    app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ pollMs: 50 }).enableSaga({ pollMs: 50 });
+    app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ poll: "50ms" }).enableSaga({ poll: "50ms" });
     hostOf(app).tracer = tracer;
     await app.start();
   });
@@ -120,7 +120,7 @@ describe.each(engines(service("postgres")))("traces of jobs and sagas in $name",
     }
   });
 
-  it("Tables of the version before keep their jobs and sagas, which go on without a trace", async () => {
+  it("Tables of the version before keep their jobs and sagas, which continue without a trace", async () => {
     const { url, drop } = await engine.make();
     const db = await openDatabase(url);
     for (const set of [jobTables, sagaTables]) {
@@ -130,7 +130,10 @@ describe.each(engines(service("postgres")))("traces of jobs and sagas in $name",
     await db.execute(`insert into stoa.sagas (id, name, version, input) values ('old', 'old', 1, '1')`);
     for (const set of [jobTables, sagaTables]) await installTables(db, "stoa", set);
     expect(await new JobStorage(db, "stoa", "me", 1000).claim("old", 5)).toMatchObject([{ value: 1, trace: null }]);
-    const claimed = await new SagaStorage(db, "stoa", "me", 1000).claim([{ name: "old", version: 1 }], 5);
+    const claimed = await new SagaStorage(db, "stoa", "me", 1000).claim(
+      [{ name: "old", version: 1, steps: "step a" }],
+      5,
+    );
     expect(claimed).toMatchObject([{ id: "old", trace: null }]);
     await db.close();
     await drop();

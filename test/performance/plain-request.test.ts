@@ -2,15 +2,15 @@ import { createHook } from "node:async_hooks";
 import { App } from "stoa";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hostOf } from "../../src/app/app.js";
-import { createNetTransport } from "../../src/server/net/transport.js";
-import { defaultLimits } from "../../src/server/transport.js";
+import { createNetTransport } from "../../src/server/http1/transport.js";
+import { defaultLimits } from "../../src/server/limits.js";
 import { duplexPair } from "../../src/testing/duplex-pair.js";
 
 /** How often each thing happened that a plain request must not cause. */
 const counts = { promises: 0, timers: 0, controllers: 0, fieldIndexes: 0 };
 
-vi.mock("../../src/server/net/fields.js", async (load) => {
-  const actual = await load<typeof import("../../src/server/net/fields.js")>();
+vi.mock("../../src/server/http1/fields.js", async (load) => {
+  const actual = await load<typeof import("../../src/server/http1/fields.js")>();
   class CountedIndex extends actual.FieldIndex {
     constructor(text: string) {
       counts.fieldIndexes++;

@@ -4,7 +4,7 @@ import { overloaded } from "../../src/errors/overload.js";
 import { unavailable } from "../../src/errors/unavailable.js";
 import { Request } from "../../src/http/request.js";
 import type { RequestSource } from "../../src/http/source.js";
-import type { Logger } from "../../src/internal/logger.js";
+import type { Logger } from "../../src/kit/logger.js";
 import { ExceptionHandlers } from "../../src/pipeline/exceptions.js";
 import { createOnError } from "../../src/pipeline/on-error.js";
 

@@ -5,8 +5,9 @@ import { subjects } from "../../scripts/chaos/subjects/index.mjs";
 import { service } from "../support/service.js";
 
 /** Short runs; `node scripts/chaos.mjs --long` is the long one. The seed is printed, so that a failure can be repeated. */
-const secondsOfBrokers = 15;
-const secondsOfPatterns = 6;
+const long = process.env["STOA_LONG"] === "1";
+const secondsOfBrokers = long ? 15 : 6;
+const secondsOfPatterns = long ? 6 : 3;
 const seed = Number(process.env.STOA_CHAOS_SEED ?? Math.floor(Math.random() * 1e9));
 const available: Record<string, string | undefined> = {
   memory: "memory",

@@ -113,11 +113,11 @@ describe("the files", () => {
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), "stoa-mutate-"));
     const files = {
-      "src/http/json.ts": "a = 1;",
-      "src/engines/db/pool.ts": "a = 1;",
+      "src/http/json/json.ts": "a = 1;",
+      "src/engines/db/pool/pool.ts": "a = 1;",
       "src/engines/db/values/read.ts": "a = 1;",
       "test/http/json.test.ts": "",
-      "test/http/query.test.ts": 'import { json } from "../../src/http/json.js";',
+      "test/http/query.test.ts": 'import { json } from "../../src/http/json/json.js";',
       "test/http/headers.test.ts": "",
       "test/http/package.test.ts": 'import { ensureBuilt } from "../../scripts/setup.mjs";',
       "test/engines/db/pool.test.ts": "",
@@ -135,9 +135,9 @@ describe("the files", () => {
 
   it("Only files of the given folders have mutants, which name the folder as it was given", () => {
     expect(mutantsBelow(root).map(({ path, folder }) => [path, folder])).toEqual([
-      ["src/engines/db/pool.ts", "engines"],
+      ["src/engines/db/pool/pool.ts", "engines"],
       ["src/engines/db/values/read.ts", "engines"],
-      ["src/http/json.ts", "http"],
+      ["src/http/json/json.ts", "http"],
     ]);
     expect(mutantsBelow(root, ["engines/db/values"]).map(({ path, folder }) => [path, folder])).toEqual([
       ["src/engines/db/values/read.ts", "engines/db/values"],
@@ -145,7 +145,7 @@ describe("the files", () => {
   });
 
   it("The related tests of a source come nearest first, each once", () => {
-    expect(relatedTests(root)("src/http/json.ts")).toEqual([
+    expect(relatedTests(root)("src/http/json/json.ts")).toEqual([
       ["test/http/json.test.ts", "test/http/query.test.ts"],
       ["test/http/headers.test.ts"],
       ["test/conformance/core.test.ts"],

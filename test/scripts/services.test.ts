@@ -81,13 +81,13 @@ describe("choosing services", () => {
     ["with a filter that leaves the file out", ["plain"], []],
     ["with a filter that is the name of a test", ["a name"], ["echo"]],
   ])("The services that the test files request are chosen, %s", async (_, filters, names) => {
-    const needed = await neededServices(folder, filters, [echo, missing]);
+    const needed = await neededServices([folder], filters, [echo, missing]);
     expect(needed.map(({ name }) => name)).toEqual(names);
   });
 
   it("The services that the chosen ones need are chosen too", async () => {
     await writeFile(join(folder, "behind.test.ts"), 'const url = service("behind");');
-    const needed = await neededServices(folder, ["behind.test"], [echo, behind, missing]);
+    const needed = await neededServices([folder], ["behind.test"], [echo, behind, missing]);
     expect(needed.map(({ name }) => name)).toEqual(["echo", "behind"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError } from "../../src/errors/http-error.js";
+import { problemResponse } from "../../src/errors/pages/problem.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
 import type { BodyBuffer } from "../../src/server/body/body-buffer.js";

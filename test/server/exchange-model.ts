@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
+import { problemResponse } from "../../src/errors/pages/problem.js";
 import { Response } from "../../src/http/response.js";
 import type { Dispatch } from "../../src/server/transport.js";
 import fc from "../support/properties.js";

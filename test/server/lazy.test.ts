@@ -28,7 +28,7 @@ async function loadedBy(lines: string): Promise<{ started: string[]; responded: 
 const dist = new URL("../../dist/", import.meta.url);
 const large = ["crypto", "tls", "http", "zlib"];
 
-beforeAll(() => ensureBuilt(() => {}), 120_000);
+beforeAll(() => ensureBuilt({ log: () => {} }), 120_000);
 
 it("A small application starts and responds without the large modules of Node that it does not need", async () => {
   const { responded } = await loadedBy("");
@@ -54,7 +54,7 @@ it("Modules of Node are not imported as ES modules, which would load their lazy 
 });
 
 it("A start opens two files of the package, and one more if features are enabled", async () => {
-  const core = await openedWith("index.js");
+  const core = await openedWith("entry/index.js");
   expect(core).toHaveLength(2);
   const features = (await readdir(new URL("chunks/", dist))).find((name) => /^batteries-.*\.js$/.test(name));
   const opened = await openedWith(`chunks/${features}`);

@@ -39,7 +39,8 @@ const schedules: fc.Arbitrary<Schedule> = fc.record({
 const warnings: unknown[] = [];
 process.on("warning", (warning) => warnings.push(warning));
 
-const runs: Readonly<Record<string, number>> = { net: 3000, node: 1000, http2: 500 };
+const times = process.env["STOA_LONG"] === "1" ? 5 : 1;
+const runs: Readonly<Record<string, number>> = { net: 600 * times, node: 200 * times, http2: 100 * times };
 
 describe.each(transports)("sequences of requests on the %s transport", (name, factory) => {
   const server = startForAll(factory, modelDispatch);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { httpError } from "../../src/errors/http-error.js";
 import { Response } from "../../src/http/response.js";
-import type { Logger } from "../../src/internal/logger.js";
+import type { Logger } from "../../src/kit/logger.js";
 import { Refusals } from "../../src/server/refusals.js";
 import { echo, get, start, transports } from "./support.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
-import { createNetTransport } from "../../src/server/net/transport.js";
+import { createNetTransport } from "../../src/server/http1/transport.js";
 import { untilStill } from "../support/until-still.js";
 import { get, parseResponses, settle, start, transports } from "./support.js";
 
@@ -177,7 +177,7 @@ describe("a streamed response", () => {
 });
 
 describe.each(transports)("a streamed response of the %s transport", (_name, factory) => {
-  it("A streamed response whose stream is in use becomes 500, and the connection goes on", async () => {
+  it("A streamed response whose stream is in use becomes 500, and the connection continues", async () => {
     const used = new Blob(["web"]).stream();
     used.getReader();
     const { client, errors } = await start(factory, ({ path }) =>

@@ -1,20 +1,20 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
+import { problemResponse } from "../../src/errors/pages/problem.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
+import { createNetTransport } from "../../src/server/http1/transport.js";
 import { createHttp2Transport } from "../../src/server/http2/transport.js";
-import { createNetTransport } from "../../src/server/net/transport.js";
+import { defaultLimits } from "../../src/server/limits.js";
 import { createNodeTransport } from "../../src/server/node/transport.js";
-import {
-  type Dispatch,
-  defaultLimits,
-  type ListenAddress,
-  type Transport,
-  type TransportFactory,
-  type TransportOptions,
+import type {
+  Dispatch,
+  ListenAddress,
+  Transport,
+  TransportFactory,
+  TransportOptions,
 } from "../../src/server/transport.js";
 
 /** The transports, each of which speaks HTTP/1.1. That of HTTP/2 does so on the same port, by the first bytes. */

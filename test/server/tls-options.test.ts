@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { Response } from "../../src/http/response.js";
-import type { Logger } from "../../src/internal/logger.js";
+import type { Logger } from "../../src/kit/logger.js";
 import { run } from "../../src/server/run.js";
 import type { RunOptions } from "../../src/server/run-options.js";
 import type { RunTarget } from "../../src/server/run-target.js";
 import type { RunningServer } from "../../src/server/running-server.js";
-import { readTls } from "../../src/server/tls/fields.js";
+import { tlsOption } from "../../src/server/tls/fields.js";
 import { TlsKeeper } from "../../src/server/tls/keeper.js";
 
 const fixture = (name: string): string => new URL(`./fixtures/${name}`, import.meta.url).pathname;
@@ -222,18 +222,18 @@ describe("session tickets", () => {
 
 describe("the options of TLS", () => {
   it.each([
-    [{ cert: "x" }, /tls needs both 'cert' and 'key'/],
-    [{ ...local, certificates: [{ cert: "x" }] }, /tls\.certificates needs both 'cert' and 'key'/],
+    [{ cert: "x" }, /option 'key' is required in tls/],
+    [{ ...local, certificates: [{ cert: "x" }] }, /option 'key' is required in tls\.certificates/],
     [{ ...local, certificates: [{ ...local, host: "a" }] }, /unknown option 'host' in tls\.certificates/],
-    [{ ...local, clientCertificates: {} }, /tls\.clientCertificates needs 'ca'/],
+    [{ ...local, clientCertificates: {} }, /option 'ca' is required in tls\.clientCertificates/],
     [{ ...local, min_version: "TLSv1.1" }, /option 'min_version' in tls must be one of "TLSv1.2", "TLSv1.3"/],
     [{ ...local, ciphers: "" }, /option 'ciphers' in tls must be a non-empty string/],
   ])("The options of TLS refuse %j", (options, message) => {
-    expect(() => readTls(options)).toThrow(message);
+    expect(() => tlsOption.read!(options as never)).toThrow(message);
   });
 
   it("Ciphers that do not exist are refused when the server starts", () => {
     const logger = recording({ lines: [], refused: [] });
-    expect(() => new TlsKeeper({ ...local, ciphers: "NONE-SUCH" }, logger)).toThrow(/no cipher/);
+    expect(() => new TlsKeeper(tlsOption.read!({ ...local, ciphers: "NONE-SUCH" })!, logger)).toThrow(/no cipher/);
   });
 });

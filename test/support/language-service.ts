@@ -3,28 +3,28 @@ import ts from "typescript";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Names that an editor suggests at the mark `|` in a piece of code, and the text it shows for a name. */
+/** What an editor shows at the marks `|` in a piece of code. The code is read once: each change costs about a second. */
 export interface Editor {
+  /** The names that it suggests at one mark. */
   completions(code: string): string[];
-  hover(code: string): string;
-  /** The comment that it shows for a name. */
-  comment(code: string): string;
-  errors(code: string): string[];
-  /** The same at all marks of a longer piece of code. It is read once: each change costs the editor about a second. */
   eachCompletions(code: string): string[][];
+  /** The type that it shows for each name. */
+  eachHover(code: string): string[];
+  /** The comment that it shows for each name. */
   eachComment(code: string): string[];
+  errors(code: string): string[];
 }
 
-/** An editor on a file of this folder. `imports` stands above each piece of code. */
-export function openEditor(imports: string): Editor {
-  const file = resolve(root, "test/orm/in-the-editor.ts");
-  const { config } = ts.readConfigFile(resolve(root, "tsconfig.json"), ts.sys.readFile) as { config: object };
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
+/** An editor on a file of a project, this one if no other is given. `imports` stands above each piece of code. */
+export function openEditor(imports: string, project: string = root): Editor {
+  const file = resolve(project, "test/orm/in-the-editor.ts");
+  const { config } = ts.readConfigFile(resolve(project, "tsconfig.json"), ts.sys.readFile) as { config: object };
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, project);
   let text = "";
   let version = 0;
   const service = ts.createLanguageService({
     getCompilationSettings: () => ({ ...options, noUnusedLocals: false }),
-    getCurrentDirectory: () => root,
+    getCurrentDirectory: () => project,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     getScriptFileNames: () => [file],
     getScriptVersion: (path) => (path === file ? String(version) : "0"),
@@ -50,17 +50,12 @@ export function openEditor(imports: string): Editor {
     const found = service.getCompletionsAtPosition(file, position, {});
     return (found?.entries ?? []).map((entry) => entry.name);
   };
-  const commentAt = (position: number): string =>
-    ts.displayPartsToString(service.getQuickInfoAtPosition(file, position)?.documentation);
+  const infoAt = (position: number) => service.getQuickInfoAtPosition(file, position);
   return {
     completions: (code) => completionsAt(open(code)),
-    comment: (code) => commentAt(open(code)),
     eachCompletions: (code) => each(code, completionsAt),
-    eachComment: (code) => each(code, commentAt),
-    hover(code) {
-      const info = service.getQuickInfoAtPosition(file, open(code));
-      return ts.displayPartsToString(info?.displayParts);
-    },
+    eachHover: (code) => each(code, (position) => ts.displayPartsToString(infoAt(position)?.displayParts)),
+    eachComment: (code) => each(code, (position) => ts.displayPartsToString(infoAt(position)?.documentation)),
     errors(code) {
       open(code);
       return service.getSemanticDiagnostics(file).map((one) => ts.flattenDiagnosticMessageText(one.messageText, "\n"));

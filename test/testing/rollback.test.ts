@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from "../../src/engines/db/database.js";
 import { UniqueViolation } from "../../src/engines/db/errors.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import { bindDatabase, createTables, orConflict } from "../../src/orm/index.js";
+import { bindDatabase, createTables, orConflict } from "../../src/entry/orm.js";
 import { engines } from "../engines/db/engines.js";
 import { Author, Book, bookshop, Tag } from "../orm/bookshop.js";
 import { service } from "../support/service.js";
@@ -22,7 +22,7 @@ describe.each(engines(service("postgres")))("a transaction for each test ($name)
     db = await openDatabase({ url: made.url, poolSize: 4 });
     bindDatabase(db);
     await createTables(db, bookshop);
-  }, 120_000);
+  });
   afterAll(async () => {
     bindDatabase(null);
     await db?.close();
@@ -162,7 +162,7 @@ describe.each(engines(service("postgres")))("a transaction for each test ($name)
     });
     expect(await (await client.get("/tags")).json()).toEqual({ own: 0 });
     bindDatabase(db);
-  }, 60_000);
+  });
 });
 
 describe("what factories and rolledBack() refuse", () => {

@@ -127,7 +127,7 @@ describe("types of events, sagas, jobs and commands", () => {
         label: { action: ({ input }) => input.order, compensate: ({ key }) => key.length },
       })
       .waitFor("paid", { topic: payments, key: ({ input, results }) => input.order + results.stock.reserved })
-      .waitFor("approval", { signal: approved, timeout: 1000, optional: true })
+      .waitFor("approval", { signal: approved, timeout: "1s", optional: true })
       .waitFor("placed", { event: "Placed", from: Order, key: ({ input }) => `order-${input.order}` })
       .sleep("rest", ({ results }) => results.price)
       .child("shipping", shipping, ({ results }) => ({ weight: results.paid.amount }))

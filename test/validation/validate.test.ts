@@ -27,6 +27,16 @@ describe("schemas", () => {
     });
   });
 
+  it("A body of more than 128 levels gives 400 with the error of the contract", async () => {
+    const nested = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`) as unknown;
+    const response = await post("/books/7?page=2", { title: "Emma", extra: nested(128) });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      detail: [{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }],
+    });
+    expect((await post("/books/7?page=2", { title: "Emma", extra: nested(127) })).status).toBe(200);
+  });
+
   it("Broken schemas give 422 with all errors at once, by place, without the input", async () => {
     const response = await post("/books/x?page=hello", { year: 1.5 });
     expect(response.status).toBe(422);

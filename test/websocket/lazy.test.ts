@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { sourceUrl } from "../support/source-url.js";
 
 const script = `
   import { once } from "node:events";
   import { createRequire } from "node:module";
   import { connect } from "node:net";
-  import { App } from "./src/index.ts";
+  import { App } from ${JSON.stringify(sourceUrl("entry/index.ts"))};
   const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((path) => /node_modules.ws.lib/.test(path));
   const plain = new App();
   plain.get("/", () => "hello");
@@ -26,10 +27,8 @@ const script = `
 `;
 
 it("The package ws is loaded when the first client opens a WebSocket, and not before", async () => {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ["--import", "tsx", "--input-type=module", "--eval", script],
-    { cwd: new URL("../..", import.meta.url) },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: new URL("../..", import.meta.url),
+  });
   expect(JSON.parse(stdout)).toEqual({ before: false, started: false, answer: "101", after: true });
 });

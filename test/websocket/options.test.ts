@@ -18,6 +18,11 @@ describe("the options of a WebSocket route", () => {
     });
   });
 
+  it("The times of a WebSocket route take text with a unit, and become milliseconds once", () => {
+    const { limits, closeTimeout } = socketSettings({ heartbeat: "1m", sendTimeout: "250ms", closeTimeout: 0.5 });
+    expect([limits.heartbeat, limits.sendTimeout, closeTimeout]).toEqual([60_000, 250, 500]);
+  });
+
   it("Origins are normalized to the form of browsers", () => {
     expect(socketSettings({ origins: ["HTTPS://App.Example:443"] }).origins).toEqual(["https://app.example"]);
   });
@@ -29,7 +34,7 @@ describe("the options of a WebSocket route", () => {
     [{ protocols: ["a b"] }, "option 'protocols' in a WebSocket route must be a list of which each item is a token"],
     [{ maxMessageSize: 0 }, "option 'maxMessageSize' in a WebSocket route must be an integer from 1 to 2147483647"],
     [{ maxMessageSize: 2 ** 31 }, "option 'maxMessageSize'"],
-    [{ heartbeat: -1 }, "option 'heartbeat' in a WebSocket route must be a number from 0 to 86400, not -1"],
+    [{ heartbeat: -1 }, "option 'heartbeat' in a WebSocket route must be a duration from 0 to 1d, not -1"],
     [{ compression: 1 as unknown as boolean }, "option 'compression' in a WebSocket route must be true or false"],
   ])("A WebSocket route refuses the options %j", (options, message) => {
     expect(() => socketSettings(options)).toThrow(message);

@@ -1,10 +1,11 @@
 import { connect, type Socket } from "node:net";
 import { AppHost } from "../../src/app/host.js";
-import { problemResponse } from "../../src/error-pages/problem.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
-import type { LogFields, Logger } from "../../src/internal/logger.js";
-import { createNetTransport } from "../../src/server/net/transport.js";
-import { type Dispatch, defaultLimits } from "../../src/server/transport.js";
+import { problemResponse } from "../../src/errors/pages/problem.js";
+import type { LogFields, Logger } from "../../src/kit/logger.js";
+import { createNetTransport } from "../../src/server/http1/transport.js";
+import { defaultLimits } from "../../src/server/limits.js";
+import type { Dispatch } from "../../src/server/transport.js";
 import { type SocketHandler, websocketEndpoint } from "../../src/websocket/endpoint.js";
 import type { SocketOptions } from "../../src/websocket/options.js";
 import { WebSocketRegistry } from "../../src/websocket/registry.js";

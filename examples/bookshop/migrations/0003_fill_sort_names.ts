@@ -17,7 +17,7 @@ async function fillSortNames(db: Queries): Promise<void> {
   );
 }
 
-/** As it was when this was written: a migration does the same for ever, whatever becomes of the program. */
+/** As it was when this was written: a migration does the same forever, whatever becomes of the program. */
 function sortNameOf(name: string): string {
   const words = name.trim().split(/\s+/);
   let first = words.length - 1;

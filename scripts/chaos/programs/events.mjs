@@ -3,11 +3,11 @@
  * subscription, a projection in two shards and one in the transaction of the append.
  */
 import { randomUUID } from "node:crypto";
-import { sql } from "../../../src/engines/db/sql.ts";
+import { sql } from "../../../src/engines/db/sql/sql.ts";
 import { Aggregate } from "../../../src/patterns/events/aggregate.ts";
 import { ConcurrencyError } from "../../../src/patterns/events/errors.ts";
-import { PostgresStorage } from "../../../src/patterns/events/postgres-storage.ts";
-import { projection } from "../../../src/patterns/events/projection.ts";
+import { projection } from "../../../src/patterns/events/projections/projection.ts";
+import { PostgresStorage } from "../../../src/patterns/events/storage/postgres-storage.ts";
 import { createApp, ending, pause, repeat, role, start, times, write } from "./pattern.mjs";
 
 class Order extends Aggregate {

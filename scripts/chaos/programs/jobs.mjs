@@ -14,10 +14,10 @@ const run =
     if (kind === "plain" && Math.random() < 0.01) await pause(400);
     write("ran", { job: kind, id, attempt, n: value?.n, late: signal.aborted });
   };
-const options = { retries: 1000, backoff: 10, concurrency: 10 };
-const plain = app.job("plain", { ...options, timeout: 300 }, run("plain"));
+const options = { retries: 1000, backoff: "10ms", concurrency: 10 };
+const plain = app.job("plain", { ...options, timeout: "300ms" }, run("plain"));
 const unique = app.job("unique", options, run("unique"));
-if (role === "worker") app.job("tick", { ...options, schedule: 300 }, run("tick"));
+if (role === "worker") app.job("tick", { ...options, schedule: "300ms" }, run("tick"));
 await start(app);
 
 const settings = { idle_in_transaction_session_timeout: 3000 };
@@ -28,7 +28,7 @@ if (role === "client") {
     const key = `k${Math.floor(Math.random() * 10)}`;
     const kind = Math.floor(Math.random() * 3);
     const id = await persist(() => {
-      if (kind === 0) return plain.enqueue({ n }, { delay: Math.random() < 0.2 ? Math.random() * 1000 : 0 });
+      if (kind === 0) return plain.enqueue({ n }, { delay: Math.random() < 0.2 ? Math.random() : 0 });
       if (kind === 1) return unique.enqueue({ n }, { key });
       return app.database.transaction(
         async (tx) => {

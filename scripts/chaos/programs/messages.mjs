@@ -3,12 +3,7 @@
  * of the ledger. A producer counts up for each of its keys, and waits for the confirmation of each message. A worker writes a
  * line before and after it handles a message.
  */
-import {
-  createAmqpBroker,
-  createKafkaBroker,
-  createSqsBroker,
-  openMessaging,
-} from "../../../src/engines/messaging/index.ts";
+import { createAmqpBroker, createKafkaBroker, createSqsBroker, openMessaging } from "../../../src/entry/messaging.ts";
 import { ledgerFile } from "../ledger.mjs";
 
 const [role, json] = process.argv.slice(2);

@@ -15,12 +15,12 @@ export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resol
 export let ending = false;
 
 /** The times are short, so that pauses are longer than leases and faults are noticed while the rig runs. */
-export const times = { leaseMs: 1500, pollMs: 200 };
+export const times = { lease: "1500ms", poll: "200ms" };
 
 export function createApp() {
   const app = new App();
   app.logger = process.env.CHAOS_LOG === "1" ? console : quiet;
-  return app.enableDatabase({ url, poolSize: 8, statementTimeout: 5000, connectTimeout: 3000 });
+  return app.enableDatabase({ url, poolSize: 8, statementTimeout: 5, connectTimeout: 3 });
 }
 
 /** Starts the application. A database that is away at the start ends the process: it is started again, as a service is. */

@@ -8,7 +8,7 @@ import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.ts";
 import { createApp, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
 
 const app = createApp();
-app.enableSaga({ ...times, backoffMs: 5, maxRetries: 1000, timeoutMs: 0 });
+app.enableSaga({ ...times, backoff: "5ms", maxRetries: 1000, timeoutMs: 0 });
 
 /** An action that has lost its connection cannot know if its effect is there. It says so, before its next attempt. */
 async function effect({ key, sagaId, attempt }, amount) {
@@ -42,11 +42,11 @@ const step = (refusedBy, options = {}) => ({
 const part = saga("part").step("four", step("four"));
 const definition = saga("chaos")
   .step("one", step("one"))
-  .parallel({ two: step("two"), three: step("three", { timeout: 500 }) })
+  .parallel({ two: step("two"), three: step("three", { timeout: "500ms" }) })
   // The signal and the end of the wait come at about the same time.
-  .waitFor("go", { timeout: 300, optional: true })
+  .waitFor("go", { timeout: "300ms", optional: true })
   .child("part", part, ({ input }) => input)
-  .sleep("rest", 20)
+  .sleep("rest", "20ms")
   .step("five", step("five"));
 const handle = app.saga(definition);
 await start(app);

@@ -36,7 +36,7 @@ export async function brokerSubject(place, { broker, configOf, start, workers, p
       ...(server.faults && (long || server.quick) ? [{ name: "broker", faults: server.faults }] : []),
     ],
     async settle() {
-      await Promise.all(producing.map((producer) => producer.close(60_000)));
+      await Promise.all(producing.map((producer) => producer.close()));
       const missing = () => {
         const handled = new Set(ledger.read("handled").map(({ id }) => id));
         return ledger.read("sent").filter(({ id }) => !handled.has(id)).length;

@@ -12,7 +12,7 @@ export default {
     const folder = join(place.folder, "kafka");
     await mkdir(folder);
     const port = await freePort();
-    const configOf = (shown) => ({ brokers: [`127.0.0.1:${shown}`], sessionTimeout: 6000, connectTimeout: 1000 });
+    const configOf = (shown) => ({ brokers: [`127.0.0.1:${shown}`], sessionTimeout: 6, connectTimeout: 1 });
     const start = async (advertised) => {
       let running = await startKafka(folder, port, { advertised });
       const faults = {

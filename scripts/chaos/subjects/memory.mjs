@@ -10,7 +10,7 @@ export default {
   async start({ ledger }) {
     const { register } = await import("tsx/esm/api");
     register();
-    const { MemoryBroker, MemoryHub, openMessaging } = await import("../../../src/engines/messaging/index.ts");
+    const { MemoryBroker, MemoryHub, openMessaging } = await import("../../../src/entry/messaging.ts");
     const hub = new MemoryHub(1_000_000);
     const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
     const open = () => openMessaging(new MemoryBroker({ hub }), { logger: quiet });

@@ -45,9 +45,9 @@ export async function postgresSubject(place, { program, roles, tables, begun, se
       ],
       async settle() {
         // Producers end first, workers when all is done: one that hangs at its end is a failure of the program.
-        await Promise.all(ofRole(false).map((one) => one.program.close(60_000)));
+        await Promise.all(ofRole(false).map((one) => one.program.close()));
         await eventually(() => settled(found), 180_000, 500);
-        await Promise.all(ofRole(true).map((one) => one.program.close(60_000)));
+        await Promise.all(ofRole(true).map((one) => one.program.close()));
       },
       check: (faults) => check({ ...found, faults }),
       async stop() {

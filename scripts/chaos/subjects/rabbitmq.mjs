@@ -14,7 +14,7 @@ export default {
     const configOf = (shown) => ({
       url: `amqp://guest:guest@127.0.0.1:${shown}`,
       heartbeat: 2,
-      connectTimeout: 1000,
+      connectTimeout: 1,
       queueType: "classic",
     });
     const start = async () => {

@@ -1,6 +1,4 @@
 import type {
-  ArgumentNode,
-  DocumentNode,
   FieldNode,
   FragmentDefinitionNode,
   GraphQLCompositeType,
@@ -8,6 +6,7 @@ import type {
   GraphQLSchema,
   OperationDefinitionNode,
   SelectionSetNode,
+  ValueNode,
 } from "graphql";
 import {
   getNamedType,
@@ -17,29 +16,42 @@ import {
   isListType,
   isObjectType,
 } from "./graphql-js.js";
+import type { FieldCost } from "./schema-like.js";
 
-/** Arguments that give the number of items. */
-const sizes = ["first", "last", "limit", "take", "pageSize", "size", "count"];
+/** The cost of a field, in its extensions: those of another library, too. */
+function costOf({ extensions }: GraphQLField<unknown, unknown>): FieldCost {
+  const { cost, size } = extensions as FieldCost;
+  return {
+    ...(typeof cost === "number" && { cost }),
+    ...((typeof size === "number" || typeof size === "string") && { size }),
+  };
+}
+
+/** Arguments that give the number of items, of a field or inside of an input object. */
+const sizes = new Set(["first", "last", "limit", "take", "pageSize", "page_size", "perPage", "size", "count", "top"]);
 
 /**
- * The cost of an operation: 1 for each field, times the number of items of the lists around it. Fragments are computed
- * once each. Fields of the schema's own description count once, because their number depends on the schema alone.
+ * The cost of an operation: that of each field, 1 unless it has another, times the number of items of the lists around
+ * it. Fragments are computed once each. Fields of the schema's own description count once, because their number depends on the schema alone.
  */
 export class Complexity {
   readonly #schema: GraphQLSchema;
   readonly #operation: OperationDefinitionNode;
   readonly #listSize: number;
-  readonly #fragments = new Map<string, FragmentDefinitionNode>();
+  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   #fixed: number | null = null;
   #usesVariables = false;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, listSize: number) {
+  constructor(
+    schema: GraphQLSchema,
+    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+    operation: OperationDefinitionNode,
+    listSize: number,
+  ) {
     this.#schema = schema;
+    this.#fragments = fragments;
     this.#operation = operation;
     this.#listSize = listSize;
-    for (const definition of document.definitions) {
-      if (definition.kind === "FragmentDefinition") this.#fragments.set(definition.name.value, definition);
-    }
   }
 
   /** The cost with these variables. If it does not depend on them, it is computed once. */
@@ -66,7 +78,7 @@ export class Complexity {
         const inner = selection.typeCondition ? this.#type(selection.typeCondition.name.value) : type;
         cost += this.#set(selection.selectionSet, inner, counted, variables, known);
       } else {
-        const fragment = this.#fragments.get(selection.name.value);
+        const fragment = this.#fragments[selection.name.value];
         if (!fragment) continue;
         const key = `${counted} ${fragment.name.value}`;
         let own = known.get(key);
@@ -93,36 +105,46 @@ export class Complexity {
     variables: Readonly<Record<string, unknown>>,
     known: Map<string, number>,
   ): number {
-    if (!node.selectionSet) return 1;
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
     if (!field) return 1;
+    const { cost = 1, size: sizing } = costOf(field);
+    const isList = isListType(getNullableType(field.type));
+    const size = typeof sizing === "number" ? sizing : this.#size(field, node, sizing, variables);
+    if (!node.selectionSet) return cost;
     const named = getNamedType(field.type);
     const inner = isCompositeType(named) ? named : undefined;
-    const isList = isListType(getNullableType(field.type));
-    const size = this.#size(field, node, variables);
     const times = size ?? (isList && !counted ? this.#listSize : 1);
-    return 1 + times * this.#set(node.selectionSet, inner, size !== null && !isList, variables, known);
+    return cost + times * this.#set(node.selectionSet, inner, size !== null && !isList, variables, known);
   }
 
-  /** The number of items that an argument asks for; null without one. */
+  /** The largest number of items that the arguments ask for; null without one. */
   #size(
     field: GraphQLField<unknown, unknown>,
     node: FieldNode,
+    sizing: string | undefined,
     variables: Readonly<Record<string, unknown>>,
   ): number | null {
-    for (const name of sizes) {
-      const argument = field.args.find((each) => each.name === name);
-      if (!argument) continue;
+    let largest: number | null = null;
+    const note = (name: string, value: unknown): void => {
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+        for (const [inner, item] of Object.entries(value)) note(inner, item);
+      } else if (typeof value === "number" && (name === sizing || sizes.has(name))) {
+        largest = Math.max(largest ?? 1, value);
+      }
+    };
+    for (const { name, defaultValue } of field.args) {
       const given = node.arguments?.find((each) => each.name.value === name);
-      const value = given ? this.#value(given, variables) : undefined;
-      const size = value ?? argument.defaultValue;
-      if (typeof size === "number" && size >= 0) return Math.max(1, size);
+      const value = given ? this.#value(given.value, variables) : undefined;
+      note(name, value ?? defaultValue);
     }
-    return null;
+    return largest;
   }
 
-  #value({ value }: ArgumentNode, variables: Readonly<Record<string, unknown>>): unknown {
+  #value(value: ValueNode, variables: Readonly<Record<string, unknown>>): unknown {
     if (value.kind === "IntValue") return Number(value.value);
+    if (value.kind === "ObjectValue") {
+      return Object.fromEntries(value.fields.map((each) => [each.name.value, this.#value(each.value, variables)]));
+    }
     if (value.kind !== "Variable") return undefined;
     this.#usesVariables = true;
     return variables[value.name.value];

@@ -9,7 +9,7 @@ export class GraphqlContext {
   readonly #signal: AbortSignal | null;
   #loaders: Map<unknown, LoadedValues<unknown, unknown, GraphqlContext>> | null = null;
 
-  /** @internal `signal` is that of one subscription; without it, that of the request. */
+  /** @internal `signal` is that of one operation of a WebSocket; without it, that of the request. */
   constructor(request: Request, signal: AbortSignal | null = null) {
     this.request = request;
     this.#signal = signal;
@@ -25,12 +25,15 @@ export class GraphqlContext {
     return this.request.db;
   }
 
-  /** Aborted when the client disconnects, the request times out, or the subscription ends. */
+  /** Aborted when the client disconnects or completes the operation, the request times out, or the subscription ends. */
   get signal(): AbortSignal {
     return this.#signal ?? this.request.signal;
   }
 
-  /** Loads a value together with all others that are asked for at the same time. Each key is loaded once per operation. */
+  /**
+   * Loads a value together with all others that are asked for at the same time. Each key is loaded once per operation; in a
+   * subscription, once per event.
+   */
   load<Key, Value>(loader: Loader<Key, Value, GraphqlContext>, key: Key): Promise<Value | null> {
     return this.#of(loader).load(key);
   }
@@ -43,6 +46,11 @@ export class GraphqlContext {
   /** Forgets a loaded value, after a mutation has changed it. */
   clear<Key, Value>(loader: Loader<Key, Value, GraphqlContext>, key: Key): void {
     this.#of(loader).clear(key);
+  }
+
+  /** @internal Forgets all loaded values: those of an event are old when the next one comes, and would stay until the end. */
+  forgetLoaded(): void {
+    this.#loaders = null;
   }
 
   #of<Key, Value>(loader: Loader<Key, Value, GraphqlContext>): LoadedValues<Key, Value, GraphqlContext> {

@@ -1,32 +1,48 @@
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from "graphql";
-import { type Linked, RecencyList } from "../../internal/recency-list.js";
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, OperationTypeNode } from "graphql";
+import { type Linked, RecencyList } from "../../kit/recency-list.js";
 import { checkDocument, limitError } from "./check-document.js";
 import { Complexity } from "./complexity.js";
 import { CompiledOperation } from "./execute/compile.js";
+import { DocumentPlan } from "./execute/document-plan.js";
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, specifiedRules, validate } from "./graphql-js.js";
 import type { GraphqlLimits } from "./limits.js";
 
 /** An operation of a valid document. */
 export interface ReadyOperation {
+  readonly type: OperationTypeNode;
+  /** The name that the document gives it. */
+  readonly name: string | null;
+  /** The fields of log lines about it. */
+  readonly logFields: Readonly<Record<string, string>>;
   readonly document: DocumentNode;
   readonly compiled: CompiledOperation;
   readonly complexity: Complexity;
 }
+
+/** Characters of the name of an operation in logs and traces: clients choose it. */
+const maxName = 100;
 
 /** A document that was parsed and validated, with its operations by name. */
 export class ReadyDocument {
   readonly #operations = new Map<string, ReadyOperation>();
   readonly #only: ReadyOperation | null;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, listSize: number) {
+  /** `grow` is called with the number of bytes that the plans of its operations take more. */
+  constructor(schema: GraphQLSchema, document: DocumentNode, listSize: number, grow: (bytes: number) => void) {
+    const plan = new DocumentPlan(schema, document, grow);
     const definitions = document.definitions.filter(
       (definition): definition is OperationDefinitionNode => definition.kind === "OperationDefinition",
     );
     for (const definition of definitions) {
+      const type = definition.operation;
+      const name = definition.name?.value.slice(0, maxName) ?? null;
       this.#operations.set(definition.name?.value ?? "", {
+        type,
+        name,
+        logFields: { graphql_type: type, ...(name !== null && { graphql_operation: name }) },
         document,
-        compiled: new CompiledOperation(schema, document, definition),
-        complexity: new Complexity(schema, document, definition, listSize),
+        compiled: new CompiledOperation(plan, definition),
+        complexity: new Complexity(schema, plan.fragments, definition, listSize),
       });
     }
     this.#only = definitions.length === 1 ? [...this.#operations.values()][0]! : null;
@@ -44,11 +60,12 @@ export class ReadyDocument {
 interface Entry extends Linked<Entry> {
   readonly text: string;
   readonly document: ReadyDocument;
-  readonly cost: number;
+  /** Bytes of the document, and of the plans that its executions have made. */
+  cost: number;
 }
 
 /** Bytes that a document takes for each of its characters: mostly the nodes of its tree and their places in the text. */
-const bytesPerCharacter = 150;
+const bytesPerCharacter = 200;
 
 export interface DocumentSettings {
   readonly limits: Required<GraphqlLimits>;
@@ -79,6 +96,11 @@ export class Documents {
     return this.#entries.size;
   }
 
+  /** The bytes that they are counted for. */
+  get bytes(): number {
+    return this.#cost;
+  }
+
   /** The document, or the reasons to refuse it. */
   prepare(text: string): ReadyDocument | readonly GraphQLError[] {
     const known = this.#entries.get(text);
@@ -100,26 +122,29 @@ export class Documents {
     } catch (error) {
       return [syntaxError(error, limits.tokens)];
     }
-    const document = new ReadyDocument(this.#schema, parsed, limits.listSize);
-    this.#keep(text, document);
+    const document = new ReadyDocument(this.#schema, parsed, limits.listSize, (bytes) => this.#grow(entry, bytes));
+    const entry: Entry = { text, document, cost: 0, newer: null, older: null };
+    this.#entries.set(text, entry);
+    this.#recency.add(entry);
+    this.#grow(entry, text.length * bytesPerCharacter + 2000);
     return document;
   }
 
-  #keep(text: string, document: ReadyDocument): void {
+  /** Counts bytes of a document, and drops what the cache has no more room for. */
+  #grow(entry: Entry, bytes: number): void {
+    if (this.#entries.get(entry.text) !== entry) return;
     const { cacheSize } = this.#settings;
-    const cost = text.length * bytesPerCharacter + 2000;
+    entry.cost += bytes;
+    this.#cost += bytes;
     // One document must not displace most of the others.
-    if (cost > cacheSize / 4) return;
-    const entry: Entry = { text, document, cost, newer: null, older: null };
-    this.#entries.set(text, entry);
-    this.#recency.add(entry);
-    this.#cost += cost;
-    while (this.#cost > cacheSize) {
-      const oldest = this.#recency.oldest!;
-      this.#recency.remove(oldest);
-      this.#entries.delete(oldest.text);
-      this.#cost -= oldest.cost;
-    }
+    if (entry.cost > cacheSize / 4) this.#drop(entry);
+    while (this.#cost > cacheSize) this.#drop(this.#recency.oldest!);
+  }
+
+  #drop(entry: Entry): void {
+    this.#recency.remove(entry);
+    this.#entries.delete(entry.text);
+    this.#cost -= entry.cost;
   }
 }
 

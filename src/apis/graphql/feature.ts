@@ -1,7 +1,7 @@
-import { feature, type OpenHost } from "../../feature/feature.js";
+import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import type { SchemaBuilder } from "./build/schema-builder.js";
 import { GraphQLConfig, type GraphqlOptions } from "./config.js";
 import { GraphqlHandle } from "./graphql-handle.js";
@@ -20,17 +20,18 @@ export interface GraphqlFeature {
   readonly graphql: SchemaBuilder;
 }
 
-const handleOf = perHost((host) => new GraphqlHandle((call) => (host as OpenHost).assertOpen(call)));
+const handleOf = perHost((host) => new GraphqlHandle((call) => host.assertOpen(call)));
 
 export const graphqlFeature = feature<GraphqlFeature>({
   name: "GraphQL endpoint",
   setup: {
     enableGraphql(host, ...given) {
-      const [first] = given;
-      handleOf(host).config = first instanceof GraphQLConfig ? first : new GraphQLConfig(...(given as [string]));
+      handleOf(host).config = GraphQLConfig.from(given);
     },
   },
   values: { graphql: (host) => handleOf(host).builder },
   prepare: (host) => handleOf(host).prepare(host),
+  // Telemetry has its tracer by then.
+  open: (host) => handleOf(host).watch(host),
   drain: (host) => handleOf(host).running?.drain(),
 });

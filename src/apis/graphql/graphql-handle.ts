@@ -1,6 +1,7 @@
+import { meterOf } from "../../batteries/metrics/feature.js";
 import { missingPackage } from "../../engines/db/missing-package.js";
 import type { Host } from "../../feature/host.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { SchemaBuilder } from "./build/schema-builder.js";
 import type { GraphQLConfig } from "./config.js";
 import type { RunningGraphql, startGraphql } from "./start.js";
@@ -32,6 +33,14 @@ export class GraphqlHandle {
       throw missingPackage("graphql", "enableGraphql", error);
     }
     this.#running = await start(host, this.config, this.builder);
+  }
+
+  /** Counts and traces operations, where metrics or telemetry are enabled. */
+  async watch(host: Host): Promise<void> {
+    const meter = meterOf(host);
+    if (this.#running === null || (meter === null && host.tracer === null)) return;
+    const { OperationMonitor } = await import("./monitor.js");
+    this.#running.operations.monitor = new OperationMonitor(meter, host.tracer);
   }
 }
 

@@ -3,7 +3,7 @@
  * applications without it.
  */
 
-import { notInstalled } from "../../internal/not-installed.js";
+import { notInstalled } from "../../kit/not-installed.js";
 
 const graphql = await import("graphql").catch(notInstalled);
 

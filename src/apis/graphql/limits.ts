@@ -1,50 +1,26 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-
-/** Bounds on the operations of clients. 0 stands for no limit, except for `batch`. */
-export interface GraphqlLimits {
-  /** Nested fields. Default 12. */
-  depth?: number;
-  /** Aliases in a document. Default 30. */
-  aliases?: number;
-  /** The cost of an operation: 1 for each field, and in a list once for each item that was asked for. Default 5000. */
-  complexity?: number;
-  /** Tokens of a document: names, brackets and values. Default 2000. */
-  tokens?: number;
-  /** Characters of a document. Default 100,000. */
-  characters?: number;
-  /** Directives in a document. Default 50. */
-  directives?: number;
-  /** Operations in one request. Default 0: a list of operations is refused. */
-  batch?: number;
-  /** Items that a list counts for if the operation gives no number. Default 10. */
-  listSize?: number;
-}
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 
 const count = is.integer(0, 1_000_000_000);
 
-const checks: Checks<GraphqlLimits> = {
-  depth: count,
-  aliases: count,
-  complexity: count,
-  tokens: count,
-  characters: count,
-  directives: count,
-  batch: is.integer(0, 1000),
-  listSize: is.integer(1, 1_000_000),
-};
+export const limitOptions = options("option 'limits' of GraphQLConfig", {
+  /** Nested fields. Default 12. */
+  depth: option(count, 12),
+  /** Aliases in a document. Default 30. */
+  aliases: option(count, 30),
+  /** The cost of an operation: 1 for each field, and in a list once for each item that was asked for. Default 5000. */
+  complexity: option(count, 5000),
+  /** Tokens of a document: names, brackets and values. Default 2000. */
+  tokens: option(count, 2000),
+  /** Characters of a document. Default 100,000. */
+  characters: option(count, 100_000),
+  /** Directives in a document. Default 50. */
+  directives: option(count, 50),
+  /** Operations in one request. Default 0: a list of operations is refused. */
+  batch: option(is.integer(0, 1000), 0),
+  /** Items that a list counts for if the operation gives no number. Default 10. */
+  listSize: option(is.integer(1, 1_000_000), 10),
+});
 
-const defaults: Required<GraphqlLimits> = {
-  depth: 12,
-  aliases: 30,
-  complexity: 5000,
-  tokens: 2000,
-  characters: 100_000,
-  directives: 50,
-  batch: 0,
-  listSize: 10,
-};
-
-/** The limits with their defaults. */
-export function readLimits(given: unknown): Required<GraphqlLimits> {
-  return { ...defaults, ...readOptions<GraphqlLimits>("option 'limits' of GraphQLConfig", given, checks) };
-}
+/** Bounds on the operations of clients. 0 stands for no limit, except for `batch`. */
+export type GraphqlLimits = OptionsOf<typeof limitOptions.fields>;

@@ -1,5 +1,6 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Loads the values of many keys at once: a list in the order of the keys, or a map. A key that has none gives null. */
 export type Batch<Key, Value, Context> = (
@@ -9,10 +10,12 @@ export type Batch<Key, Value, Context> = (
 
 export type BatchResult<Value> = readonly (Value | Error | null | undefined)[] | ReadonlyMap<unknown, Value>;
 
-export interface LoaderOptions {
+const loaderOptions = declare("loader()", {
   /** Keys in one batch. Default 1000. */
-  maxBatch?: number;
-}
+  maxBatch: option(is.integer(1), 1000),
+});
+
+export type LoaderOptions = OptionsOf<typeof loaderOptions.fields>;
 
 /** Collects the keys that resolvers ask for and loads them together. Made once; each request has its own values. */
 export class Loader<Key, Value, Context> {
@@ -22,11 +25,9 @@ export class Loader<Key, Value, Context> {
   constructor(batch: Batch<Key, Value, Context>, options?: LoaderOptions) {
     if (typeof batch !== "function") throw new ValueError("loader() takes a function that loads a list of keys");
     this.batch = batch;
-    this.maxBatch = readOptions<LoaderOptions>("loader()", options, checks).maxBatch ?? 1000;
+    this.maxBatch = loaderOptions.read([options]).maxBatch;
   }
 }
-
-const checks: Checks<LoaderOptions> = { maxBatch: is.integer(1) };
 
 interface Waiting<Key, Value> {
   readonly key: Key;
@@ -51,7 +52,7 @@ export class LoadedValues<Key, Value, Context> {
     if (value === undefined) {
       value = new Promise((resolve, reject) => {
         this.#waiting.push({ key, resolve, reject });
-        // After all promises that are settled by now: their callbacks ask for keys too.
+        // After all promises that are settled now: their callbacks ask for keys too.
         if (this.#waiting.length === 1) void Promise.resolve().then(() => process.nextTick(() => this.#dispatch()));
       });
       this.#known.set(key, value);

@@ -7,6 +7,7 @@ import { Documents, ReadyDocument, type ReadyOperation } from "./documents.js";
 import { formatErrors } from "./errors.js";
 import type { TextResult } from "./execute/compile.js";
 import { createSourceEventStream, GraphQLError, getVariableValues } from "./graphql-js.js";
+import type { OperationMonitor } from "./monitor.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
 
@@ -28,6 +29,8 @@ export interface OperationSettings {
 export class Operations {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
+  /** Null where neither metrics nor telemetry are enabled. */
+  monitor: OperationMonitor | null = null;
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
 
@@ -42,13 +45,28 @@ export class Operations {
   /** Finds, parses and checks an operation. A promise only where a persisted one is looked up. */
   prepare(parameters: OperationParameters): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal> {
     const text = this.#persisted.textOf(parameters);
-    if (typeof text === "string") return this.#prepare(text, parameters);
-    if (text instanceof Refusal) return text;
-    return text.then((found) => (found instanceof Refusal ? found : this.#prepare(found, parameters)));
+    if (typeof text === "string") return this.#noted(this.#prepare(text, parameters));
+    if (text instanceof Refusal) return this.#noted(text);
+    return text.then((found) => this.#noted(found instanceof Refusal ? found : this.#prepare(found, parameters)));
   }
 
   execute({ operation, variables }: PreparedOperation, context: GraphqlContext): TextResult | Promise<TextResult> {
-    return operation.compiled.execute(variables, context);
+    return this.#execute(operation, variables, context, undefined);
+  }
+
+  #execute(
+    operation: ReadyOperation,
+    variables: Record<string, unknown>,
+    context: GraphqlContext,
+    event: unknown,
+  ): TextResult | Promise<TextResult> {
+    if (this.monitor === null) return operation.compiled.execute(variables, context, event);
+    return this.monitor.measure(operation, () => operation.compiled.execute(variables, context, event));
+  }
+
+  #noted(prepared: PreparedOperation | Refusal): PreparedOperation | Refusal {
+    if (prepared instanceof Refusal) this.monitor?.refused();
+    return prepared;
   }
 
   /** The events of a subscription, or the result that says why there are none. Rejects with errors of the source. */
@@ -63,8 +81,11 @@ export class Operations {
       variableValues: raw.variables,
       contextValue: context,
     });
-    if (!(Symbol.asyncIterator in source)) return { data: null, errors: source.errors ?? [] };
-    return mapped(source as AsyncIterable<unknown>, (event) => operation.compiled.execute(variables, context, event));
+    if (!(Symbol.asyncIterator in source)) return { data: null, errors: source.errors ?? [], running: null };
+    return mapped(source as AsyncIterable<unknown>, (event) => {
+      context.forgetLoaded();
+      return this.#execute(operation, variables, context, event);
+    });
   }
 
   /** The JSON of a result. */

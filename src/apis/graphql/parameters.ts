@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../internal/options.js";
+import { isPlainObject } from "../../kit/options.js";
 import { GraphQLError } from "./graphql-js.js";
 
 /** The parameters of an operation, as a client sends them. */

@@ -1,36 +1,33 @@
-import { type Checks, is, isPlainObject, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { type Check, is, isPlainObject } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
-export interface PersistedOptions {
+type Find = (id: string) => string | null | undefined | Promise<string | null | undefined>;
+
+const areDocuments: Check<Readonly<Record<string, string>>> = (value) =>
+  isPlainObject(value) && Object.values(value).every((text) => typeof text === "string")
+    ? undefined
+    : "an object of documents by id";
+
+const persistedOptions = options("option 'persisted' of GraphQLConfig", {
   /** The documents by id or by SHA-256 hash. A function may look an id up elsewhere. */
-  operations?:
-    | Readonly<Record<string, string>>
-    | ((id: string) => string | null | undefined | Promise<string | null | undefined>);
+  operations: option<Readonly<Record<string, string>> | Find>(is.either(is.function, areDocuments)),
   /** Refuses operations that are not persisted. Default false. */
-  only?: boolean;
+  only: option(is.boolean, false),
   /** Lets clients register documents by their SHA-256 hash (automatic persisted queries). Default false. */
-  automatic?: boolean;
-}
+  automatic: option(is.boolean, false),
+});
+
+export type PersistedOptions = OptionsOf<typeof persistedOptions.fields>;
 
 export interface PersistedSettings {
-  readonly find: ((id: string) => string | null | undefined | Promise<string | null | undefined>) | null;
+  readonly find: Find | null;
   readonly only: boolean;
   readonly automatic: boolean;
 }
 
-const checks: Checks<PersistedOptions> = {
-  operations: is.either(is.function, (value) =>
-    isPlainObject(value) && Object.values(value).every((text) => typeof text === "string")
-      ? undefined
-      : "an object of documents by id",
-  ),
-  only: is.boolean,
-  automatic: is.boolean,
-};
-
 export function readPersisted(given: unknown): PersistedSettings {
-  const options = readOptions<PersistedOptions>("option 'persisted' of GraphQLConfig", given, checks);
-  const { operations, only = false, automatic = false } = options;
+  const { operations, only, automatic } = persistedOptions.read([given]);
   if (only && operations === undefined) throw new ValueError("option 'only' of 'persisted' needs 'operations'");
   if (only && automatic)
     throw new ValueError("option 'persisted' of GraphQLConfig takes 'only' or 'automatic', not both");

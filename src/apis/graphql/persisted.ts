@@ -1,6 +1,6 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { isPlainObject } from "../../internal/options.js";
-import { type Linked, RecencyList } from "../../internal/recency-list.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { isPlainObject } from "../../kit/options.js";
+import { type Linked, RecencyList } from "../../kit/recency-list.js";
 import { GraphQLError } from "./graphql-js.js";
 import { malformed, type OperationParameters, Refusal } from "./parameters.js";
 import type { PersistedSettings } from "./persisted-options.js";

@@ -2,8 +2,9 @@ import type { Inject, Provided } from "../../di/depends.js";
 import type { Host } from "../../feature/host.js";
 import { type Guard, guardStage, isGuard } from "../../guards/guard.js";
 import type { Request } from "../../http/request.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Injected, Step } from "../../pipeline/endpoint.js";
 import type { GraphqlContext } from "./context.js";
 
@@ -22,10 +23,10 @@ export type GuardedResolver<Parent, Args, Result> = (
   info?: unknown,
 ) => Result | Promise<Awaited<Result>>;
 
-const checks: Checks<ResolverOptions> = {
+const readOptions = checkedOptions<ResolverOptions>({
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard (a function, or an object with check)")),
   inject: is.object,
-};
+});
 
 const injects = new WeakMap<object, { readonly inject: Inject; readonly steps: WeakMap<object, Step> }>();
 
@@ -42,7 +43,7 @@ export function resolver<
   options: ResolverOptions<I>,
   resolve: (parent: Parent, args: Args, context: GraphqlContext, injected: Provided<I>, info?: unknown) => Result,
 ): GuardedResolver<Parent, Args, Result> {
-  const read = readOptions<ResolverOptions>("resolver()", options, checks);
+  const read = readOptions("resolver()", options);
   if (typeof resolve !== "function") throw new ValueError("resolver() takes options and a function");
   const guards = read.guards?.length ? guardStage(read.guards).before! : null;
   const inject = read.inject ?? null;

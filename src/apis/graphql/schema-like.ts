@@ -14,8 +14,21 @@ export interface SchemaLike {
 // biome-ignore lint/suspicious/noExplicitAny: parents and arguments are typed by the schema, which is a text.
 export type FieldResolver = (parent: any, args: any, context: GraphqlContext, info: any) => unknown;
 
+/** The part of a field in the cost of an operation. In a `GraphQLSchema`, the extensions of the field have it. */
+export interface FieldCost {
+  /** The cost of the field itself. Default 1. */
+  readonly cost?: number;
+  /** The argument that gives the number of items, or the number itself. Default: `first`, `last`, `limit` and the like. */
+  readonly size?: string | number;
+}
+
+/** A field with a cost. */
+export interface CostlyResolver extends FieldCost {
+  readonly resolve?: FieldResolver;
+}
+
 /** A field of `Subscription`: the source of events, and the value of the field for each event. */
-export interface SubscriptionResolver {
+export interface SubscriptionResolver extends FieldCost {
   readonly subscribe: FieldResolver;
   /** Default: the member of the event that has the field's name. */
   readonly resolve?: FieldResolver;
@@ -26,7 +39,7 @@ export interface SubscriptionResolver {
  * `__isTypeOf(value, context)`.
  */
 export interface TypeResolvers {
-  readonly [field: string]: FieldResolver | SubscriptionResolver;
+  readonly [field: string]: FieldResolver | SubscriptionResolver | CostlyResolver;
 }
 
 /** A scalar of the application's own. */

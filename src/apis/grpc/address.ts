@@ -1,5 +1,7 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { ListenAddress } from "../../server/transport.js";
+
+export const defaultPort = 50_051;
 
 /** Reads `[::]:50051`, `127.0.0.1:50051` or `:50051`. */
 export function readAddress(owner: string, text: string): ListenAddress {
@@ -14,6 +16,14 @@ export function readAddress(owner: string, text: string): ListenAddress {
     );
   }
   return { host: bare === "" ? "::" : bare, port: Number(port) };
+}
+
+/**
+ * The address if none was given. In development it has the host of `run`, as HTTP does: a service under construction, which
+ * clients can ask for its definitions, is not for the network.
+ */
+export function defaultAddress(env: string, host: string | undefined): ListenAddress {
+  return { host: env === "development" ? (host ?? "127.0.0.1") : "::", port: defaultPort };
 }
 
 export function showAddress({ host, port }: ListenAddress): string {

@@ -1,10 +1,11 @@
 import type { Inject } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
 import { isGuard } from "../../guards/guard.js";
-import { type Checks, is, isPlainObject, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, option } from "../../kit/config.js";
+import { type Check, is, isPlainObject, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { MethodKind, ServiceLike } from "./descriptors.js";
-import type { LooseMethod, LooseServiceOptions } from "./service-types.js";
+import type { LooseMethod } from "./service-types.js";
 
 /** A handler as the application gave it; null for a method that was only named. */
 export interface DeclaredMethod {
@@ -39,21 +40,26 @@ const simpleName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const kinds: readonly MethodKind[] = ["unary", "server_streaming", "client_streaming", "bidi_streaming"];
 
-const checks: Checks<LooseServiceOptions> = {
-  guards: is.list((value) => (isGuard(value) ? undefined : "a guard (a function, or an object with check)")),
-  inject: is.object,
-  timeout: is.number(0),
-  maxMessageSize: is.integer(1, 0x7fff_ffff),
-  proto: (value) =>
-    value instanceof URL || (typeof value === "string" && value !== "") ? undefined : "text, a path or a URL",
-  protoPath: is.either(is.text, is.strings),
-};
+const isOneGuard: Check<Guard> = (value) =>
+  isGuard(value) ? undefined : "a guard (a function, or an object with check)";
+const isProto: Check<string | URL> = (value) =>
+  value instanceof URL || (typeof value === "string" && value !== "") ? undefined : "text, a path or a URL";
+const asList = (given: string | readonly string[]): readonly string[] => (typeof given === "string" ? [given] : given);
 
-const methodChecks: Checks<LooseMethod<Inject>> = {
-  kind: is.oneOf(...kinds),
-  idempotent: is.boolean,
-  handler: is.function,
-};
+const serviceOptions = declare(owner, {
+  guards: option(is.list(isOneGuard), []),
+  inject: option<Inject>(is.object),
+  timeout: option.duration(null, 0, "24d"),
+  maxMessageSize: option(is.integer(1, 0x7fff_ffff)),
+  proto: option(isProto),
+  protoPath: option.made(is.either(is.text, is.strings), asList, []),
+});
+
+const methodOptions = declare("a method", {
+  kind: option<MethodKind>(is.oneOf(...kinds)),
+  idempotent: option(is.boolean),
+  handler: option<LooseMethod<Inject>["handler"]>(is.function),
+});
 
 /** Reads the arguments of `addGrpcService`. */
 export function readService([service, methods, options]: readonly unknown[]): DeclaredService {
@@ -64,22 +70,16 @@ export function readService([service, methods, options]: readonly unknown[]): De
       `${owner} takes a generated service, or a name such as "books.v1.Books", not ${show(service)}`,
     );
   }
-  const given = readOptions<LooseServiceOptions>(owner, options, checks);
+  const given = serviceOptions.read([options]);
   if (descriptor !== null && given.proto !== undefined) {
     throw new ValueError(`option 'proto' in ${owner} goes with a name, not with a generated service`);
   }
-  const { protoPath = [] } = given;
   return {
+    ...given,
     name,
     descriptor,
     // A class may have other functions beside its handlers: without a definition nothing says which are which.
     methods: readMethods(name, methods).filter(({ own }) => own || descriptor !== null || given.proto !== undefined),
-    guards: given.guards ?? [],
-    inject: given.inject,
-    timeout: given.timeout,
-    maxMessageSize: given.maxMessageSize,
-    proto: given.proto,
-    protoPath: typeof protoPath === "string" ? [protoPath] : protoPath,
   };
 }
 
@@ -102,7 +102,7 @@ function readMethods(service: string, given: unknown): DeclaredMethod[] {
     if (!isPlainObject(value)) {
       throw new ValueError(`the method ${name} of the gRPC service ${service} must be a function, not ${show(value)}`);
     }
-    const method = readOptions<LooseMethod<Inject>>(`the method ${name} of ${service}`, value, methodChecks);
+    const method = methodOptions.readGiven([value], `the method ${name} of ${service}`);
     if (method.handler === undefined)
       throw new ValueError(`the method ${name} of the gRPC service ${service} needs 'handler'`);
     return declared(service, name, method.handler, { ...method, generator: isGenerator(method.handler) });

@@ -1,8 +1,8 @@
 import type { Inject } from "../../di/depends.js";
 import { type Feature, feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import type { ChannelOptions } from "./client/channel-options.js";
 import type { GrpcChannel } from "./client/grpc-channel.js";
 import { GrpcConfig, type GrpcOptions } from "./config.js";
@@ -38,7 +38,7 @@ export interface AddGrpcService {
 
 export interface GrpcFeature {
   /**
-   * Serves gRPC at `[::]:50051`, or at the given address, in every worker. With `enableWeb` the services are served to
+   * Serves gRPC at port 50051, or at the given address, in every worker. With `enableWeb` the services are served to
    * gRPC-Web and Connect clients on the port of the application too.
    */
   enableGrpc(
@@ -66,8 +66,7 @@ const plainFeature = feature<PlainFace>({
   name: "gRPC server",
   setup: {
     enableGrpc(host, ...given) {
-      const [first] = given;
-      handleOf(host).config = first instanceof GrpcConfig ? first : new GrpcConfig(...(given as [string]));
+      handleOf(host).config = GrpcConfig.from(given);
     },
     addGrpcService(host, ...given) {
       handleOf(host).add(given);

@@ -1,5 +1,5 @@
 import { HttpError } from "../../errors/http-error.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { MessageInput, MessageLike } from "./descriptors.js";
 import { Metadata, type MetadataInit } from "./metadata.js";
 import { GrpcStatus, type GrpcStatusCode, type GrpcStatusName, httpStatusOf, statusName } from "./status.js";

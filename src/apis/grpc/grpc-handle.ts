@@ -1,7 +1,7 @@
 import { missingPackage } from "../../engines/db/missing-package.js";
 import type { Host } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import { showAddress } from "./address.js";
 import type { ChannelOptions } from "./client/channel-options.js";
 import { GrpcChannel } from "./client/grpc-channel.js";

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Metadata as a caller gives it: text, or bytes for names that end in `-bin`. */
 export type MetadataInit =

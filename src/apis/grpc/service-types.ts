@@ -1,5 +1,6 @@
 import type { Inject, Provided } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
+import type { Duration } from "../../kit/duration.js";
 import type { MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
 import type { GrpcCall } from "./grpc-call.js";
 
@@ -57,8 +58,8 @@ export interface GrpcServiceOptions<I extends Inject = Inject> {
   readonly guards?: readonly Guard[];
   /** Dependencies to inject, by the names that the handlers use. */
   readonly inject?: I;
-  /** Seconds until a unary call gets DEADLINE_EXCEEDED; 0 for no limit. Default: `requestTimeout` of `run`. */
-  readonly timeout?: number;
+  /** Time until a unary call gets DEADLINE_EXCEEDED; 0 for no limit. Default: `requestTimeout` of `run`. */
+  readonly timeout?: Duration;
   /** Largest message in bytes that a client may send. Default: that of `enableGrpc`. */
   readonly maxMessageSize?: number;
 }

@@ -65,7 +65,7 @@ export function codeOfHttp(status: number): GrpcStatusCode {
   return status < 500 ? GrpcStatus.FAILED_PRECONDITION : GrpcStatus.INTERNAL;
 }
 
-/** The code that a client reads from a response that has none: one of a proxy (grpc's http-grpc-status-mapping.md). */
+/** The code that a client reads for a response without a gRPC status, such as a proxy's (grpc's http-grpc-status-mapping.md). */
 export function codeOfProxy(status: number): GrpcStatusCode {
   switch (status) {
     case 400:

@@ -1,4 +1,5 @@
-import type { Request } from "../../http/request.js";
+import { Request } from "../../http/request.js";
+import { unauthorized } from "../unauthorized.js";
 
 const scheme = /^bearer +/i;
 const subprotocol = /^bearer *, *([\w.-]+)$/i;
@@ -17,4 +18,12 @@ export function bearerToken(request: Request): string | undefined {
 
 function offeredToken(request: Request): string | undefined {
   return subprotocol.exec(request.source.header("sec-websocket-protocol") ?? "")?.[1];
+}
+
+/** A token that is given, or that of a request; throws 401 if the request has none. */
+export function tokenOf(given: string | Request): string {
+  if (typeof given === "string") return given;
+  const token = given instanceof Request ? bearerToken(given) : undefined;
+  if (token === undefined) throw unauthorized("A bearer token is required.", "Bearer");
+  return token;
 }

@@ -1,5 +1,5 @@
-import { parseJson } from "../../http/json.js";
-import { isPlainObject } from "../../internal/options.js";
+import { parseJson } from "../../http/json/json.js";
+import { isPlainObject } from "../../kit/options.js";
 import type { Jwks } from "./key-set.js";
 
 /** Milliseconds for the whole response. */

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** The address of a key set; null for the path of a file. Throws if the address is not safe. */
 export function jwksAddress(given: string | URL): URL | null {

@@ -1,23 +1,24 @@
 import { HttpError, httpError } from "../../errors/http-error.js";
 import { unavailable } from "../../errors/unavailable.js";
-import { Request } from "../../http/request.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import { asPromise, isPromise } from "../../internal/is-promise.js";
-import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../internal/names.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { isPlainObject } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Request } from "../../http/request.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import { asPromise, isPromise } from "../../kit/is-promise.js";
+import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../kit/names.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { isPlainObject } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
+import { OpenAuthorities } from "../../pipeline/open-authorities.js";
 import type { StoreSource } from "../../pipeline/shared-stores.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
 import { unauthorized } from "../unauthorized.js";
-import { bearerToken } from "./bearer.js";
+import { tokenOf } from "./bearer.js";
 import { isTimely, type JwtClaims } from "./claims.js";
 import { JwtConfig, type JwtOptions } from "./config.js";
 import { TokenReader } from "./read-token.js";
 import { RefreshGrace } from "./refresh-grace.js";
 import { RefreshQuota } from "./refresh-quota.js";
 import { MemoryRevocations, type RevocationStore } from "./revocations.js";
-import type { VerifiedToken } from "./verified-token.js";
+import { familyClaim, familyId, familyOf, type VerifiedToken } from "./verified-token.js";
 
 declare module "../../pipeline/shared-stores.js" {
   interface SharedStores {
@@ -36,6 +37,8 @@ class BaseJwtAuth extends SchemeAuth {
   readonly #header: string;
   readonly #quota: RefreshQuota;
   readonly #grace: RefreshGrace;
+  /** WebSockets and streams, by the family of their token: they outlive its refresh. */
+  readonly #open = new OpenAuthorities(() => this.revocations);
 
   constructor(config: ConfigOf<"JwtConfig"> | EitherSpelling<JwtOptions>) {
     super();
@@ -51,27 +54,26 @@ class BaseJwtAuth extends SchemeAuth {
   override prepare(stores: StoreSource): void {
     if (this.#config.keys.available === false) void this.#config.keys.missing?.(undefined);
     const own = this.revocations;
-    const given = own instanceof MemoryRevocations && this.#config.revocations === null ? null : own;
+    const given = own instanceof MemoryRevocations && this.#config.revocations === undefined ? null : own;
     this.revocations = stores.store("revokedTokens", { holds: "revoked tokens", given, local: () => own });
   }
 
   authenticate(request: Request): void | Promise<void> {
-    const token = bearerToken(request);
-    if (token === undefined) throw unauthorized("A bearer token is required.", "Bearer");
+    const token = tokenOf(request);
     request.personal = true;
     const verdict = this.#check(token);
-    if (!isPromise(verdict)) {
-      request.context.jwt_claims = verdict.claims;
-      return undefined;
-    }
-    return verdict.then(({ claims }) => {
-      request.context.jwt_claims = claims;
-    });
+    if (isPromise(verdict)) return verdict.then((verified) => this.#accept(request, verified));
+    return this.#accept(request, verdict);
   }
 
-  /** The claims of a token; throws 401 when it is not valid. */
-  verify(token: string): Promise<JwtClaims> {
-    return settled(() => this.#check(token)).then(({ claims }) => claims);
+  /**
+   * The claims of a token; throws 401 when it is not valid. A WebSocket or an event stream of the request, if one is given,
+   * ends when the token is revoked.
+   */
+  async verify(token: string, request?: Request): Promise<JwtClaims> {
+    const verified = await this.#check(token);
+    if (request !== undefined) this.#endWith(request, verified);
+    return verified.claims;
   }
 
   /**
@@ -104,7 +106,7 @@ class BaseJwtAuth extends SchemeAuth {
   /**
    * A new token in place of a valid one, which is revoked. Within `refreshGrace` seconds it can be refreshed again, so that a
    * client can repeat a request that failed. Later that is reuse: the token was stolen or its successor was, so all its
-   * descendants end. `orig_iat` carries the time of the first token, so that nobody refreshes for ever, and `token_family`
+   * descendants end. `orig_iat` carries the time of the first token, so that nobody refreshes forever, and `token_family`
    * the id of the first token. Throws 429 for a token that is too young, and for a subject with too many refreshes.
    */
   async refresh(given: string | Request): Promise<string> {
@@ -112,7 +114,7 @@ class BaseJwtAuth extends SchemeAuth {
     const verified = await this.#read(token);
     const { claims, times, id } = verified;
     const now = Date.now() / 1000;
-    const used = (await this.#asked(() => this.revocations.has(id))) !== false;
+    const used = (await this.#asked(() => this.#isRevoked(verified))) !== false;
     if (used && (await this.#asked(() => this.#grace.covers(this.revocations, id, now))) !== true) {
       await this.#endFamily(verified, now);
       throw invalid();
@@ -142,6 +144,27 @@ class BaseJwtAuth extends SchemeAuth {
     return next;
   }
 
+  #accept(request: Request, verified: VerifiedToken): void {
+    request.context.jwt_claims = verified.claims;
+    this.#endWith(request, verified);
+  }
+
+  #endWith(request: Request, verified: VerifiedToken): void {
+    request.acceptedWith({
+      watch: (end) => this.#open.watch(familyOf(verified), () => this.#isValid(verified), end),
+    });
+  }
+
+  /** Rejects if the store fails. */
+  async #isValid(verified: VerifiedToken): Promise<boolean> {
+    try {
+      return (await this.#unrevoked(verified)) === verified;
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      return false;
+    }
+  }
+
   /** Revokes a token that is refreshed. Of two that refresh it at the same moment one wins, unless there is a grace. */
   async #replace(token: VerifiedToken, now: number): Promise<void> {
     const isLenient = this.#grace.seconds > 0;
@@ -152,7 +175,10 @@ class BaseJwtAuth extends SchemeAuth {
     throw invalid();
   }
 
-  /** Makes a token worthless before it expires. Throws 401 for what is not a token of ours. */
+  /**
+   * Makes a token worthless before it expires, and ends the WebSockets and streams that were opened with it. Throws 401 for
+   * what is not a token of ours.
+   */
   async revoke(given: string | Request): Promise<void> {
     const token = tokenOf(given);
     const verified = await this.#find(token);
@@ -160,11 +186,13 @@ class BaseJwtAuth extends SchemeAuth {
     const until = verified.times.exp + this.#config.leeway;
     this.#reader.forget(token);
     const now = Date.now() / 1000;
-    if (until <= now) return;
-    const isFirst = await this.#asked(() => this.revocations.add(verified.id, until));
+    const family = familyOf(verified);
+    const isFirst = until <= now || (await this.#asked(() => this.revocations.add(verified.id, until, family)));
     // It has been refreshed: whoever has its successor is logged out too. Within the grace its parent can have made another.
     const hasSibling = this.#grace.seconds > 0 && typeof verified.claims[familyClaim] === "string";
-    if (!isFirst || hasSibling) await this.#endFamily(verified, now);
+    if (!isFirst || (hasSibling && until > now)) await this.#endFamily(verified, now);
+    // A store of the application need not report it.
+    this.#open.end(family);
   }
 
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {
@@ -173,10 +201,16 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
-    const revoked = this.#asked(() => this.revocations.has(verified.id));
+    const revoked = this.#asked(() => this.#isRevoked(verified));
     const ended = this.#familyEnded(verified);
     if (!isPromise(revoked) && !isPromise(ended)) return unlessRevoked(unlessRevoked(verified, revoked), ended);
     return Promise.all([revoked, ended]).then((verdicts) => verdicts.reduce(unlessRevoked, verified));
+  }
+
+  /** A token that does not say when it was issued is as old as it can be. */
+  #isRevoked({ id, times }: VerifiedToken): boolean | Promise<boolean> {
+    const issuedAt = Number.isFinite(times.iat) ? times.iat : times.exp - this.#config.expiration;
+    return this.revocations.has(id, issuedAt);
   }
 
   /** A token that is valid but for its revocation, which is not checked. */
@@ -210,10 +244,12 @@ class BaseJwtAuth extends SchemeAuth {
     return this.#asked(() => this.revocations.has(familyId(token)));
   }
 
-  /** Kept until the last token that the family can have made by now has expired. */
+  /** Kept until the last token that the family can have made so far has expired. */
   async #endFamily(token: VerifiedToken, now: number): Promise<void> {
     const { expiration, leeway } = this.#config;
-    await this.#asked(() => this.revocations.add(familyId(token), now + expiration + leeway));
+    const family = familyOf(token);
+    await this.#asked(() => this.revocations.add(familyId(token), now + expiration + leeway, family));
+    this.#open.end(family);
   }
 
   /** Asks the store. If it fails, the token cannot be accepted: 503. */
@@ -222,13 +258,11 @@ class BaseJwtAuth extends SchemeAuth {
       const answer = ask();
       return isPromise(answer) ? asPromise(answer).catch(refuse) : answer;
     } catch (error) {
-      return refuse(error);
+      // Not thrown: another question may be under way.
+      return Promise.reject(error).catch(refuse);
     }
   }
 }
-
-/** The claim with the id of the first token of those that were refreshed one from the other. */
-const familyClaim = "token_family";
 
 /** Tokens in `Authorization: Bearer` (RFC 7519). */
 export class JwtAuth extends BaseJwtAuth {}
@@ -245,15 +279,6 @@ function unlessRevoked(token: VerifiedToken, revoked: unknown): VerifiedToken {
   return token;
 }
 
-/** The id of the first token. */
-function familyOf({ claims, id }: VerifiedToken): string {
-  return typeof claims[familyClaim] === "string" ? claims[familyClaim] : id;
-}
-
-function familyId(token: VerifiedToken): string {
-  return `family:${familyOf(token)}`;
-}
-
 function tooManyRequests(seconds: number): Error {
   const headers = { "Retry-After": String(seconds) };
   return httpError("TOO_MANY_REQUESTS", undefined, { headers, extensions: { retry_after: seconds } });
@@ -267,18 +292,7 @@ function refuse(cause: unknown): never {
   throw unavailable(cause);
 }
 
-function tokenOf(given: string | Request): string {
-  if (typeof given === "string") return given;
-  const token = given instanceof Request ? bearerToken(given) : undefined;
-  if (token === undefined) throw unauthorized("A bearer token is required.", "Bearer");
-  return token;
-}
-
 function headerOf({ algorithm, type, keyId }: JwtConfig): string {
   const header = { alg: algorithm, typ: type ?? "JWT", ...(keyId !== undefined && { kid: keyId }) };
   return Buffer.from(JSON.stringify(header)).toString("base64url");
-}
-
-async function settled<T>(run: () => T | Promise<T>): Promise<T> {
-  return run();
 }

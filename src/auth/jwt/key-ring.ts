@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { isPlainObject } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { isPlainObject } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
 import type { JsonWebKey } from "./json-web-key.js";
@@ -94,11 +94,13 @@ function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined, len
   const keys = new Map<unknown, VerificationKey>();
   for (const jwk of usable) {
     const kid = jwk["kid"];
-    if (keys.has(kid)) throw new ValueError("option 'jwks' in JwtConfig holds two keys with one kid");
-    if (kid === undefined && usable.length > 1)
+    if (keys.has(kid) && !lenient) throw new ValueError("option 'jwks' in JwtConfig holds two keys with one kid");
+    if (kid === undefined && usable.length > 1 && !lenient)
       throw new ValueError("option 'jwks' in JwtConfig holds a key without kid");
     try {
-      keys.set(kid, algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk));
+      const key = algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk);
+      const other = keys.get(kid);
+      keys.set(kid, other === undefined ? key : eitherOf(other, key));
     } catch (error) {
       if (!lenient) throw error;
     }
@@ -106,9 +108,14 @@ function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined, len
   if (keys.size === 0) throw new ValueError("option 'jwks' in JwtConfig holds no key that can be used");
   const only = usable.length === 1 ? [...keys.values()][0]! : null;
   return {
-    find: (kid) => (kid === undefined ? only : (keys.get(kid) ?? null)),
+    find: (kid) => keys.get(kid) ?? (kid === undefined ? only : null),
     signing: signingKey(algorithm, usable, keyId),
   };
+}
+
+/** Issuers replace a key under the same `kid`, and publish both for a while. */
+function eitherOf(first: VerificationKey, second: VerificationKey): VerificationKey {
+  return { verifies: (input, signature) => first.verifies(input, signature) || second.verifies(input, signature) };
 }
 
 function isUsable(jwk: Jwks["keys"][number], algorithm: Algorithm): boolean {

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { ValueError } from "../../internal/value-error.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Algorithm } from "./algorithms.js";
 import type { JsonWebKey, NamedJsonWebKey } from "./json-web-key.js";
 

@@ -1,5 +1,5 @@
-import { parseJson } from "../../http/json.js";
-import { isPlainObject } from "../../internal/options.js";
+import { parseJson } from "../../http/json/json.js";
+import { isPlainObject } from "../../kit/options.js";
 import { acceptClaims, type JwtClaims } from "./claims.js";
 import { type JwtConfig, mediaType } from "./config.js";
 import type { VerificationKey } from "./keys.js";
@@ -80,7 +80,7 @@ export class TokenReader {
     if (header === null || header["alg"] !== this.#config.algorithm) return null;
     if (header["crit"] !== undefined || header["b64"] !== undefined) return null;
     const { typ, kid } = header;
-    if (typ === undefined ? this.#config.type !== null : !this.#accepts(typ)) return null;
+    if (typ === undefined ? this.#config.type !== undefined : !this.#accepts(typ)) return null;
     return kid === undefined || typeof kid === "string" ? header : null;
   }
 

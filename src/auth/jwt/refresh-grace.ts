@@ -24,7 +24,7 @@ export class RefreshGrace {
   async covers(store: RevocationStore, id: string, now: number): Promise<boolean> {
     if (this.seconds === 0) return false;
     const last = this.#part(now);
-    const marks = Array.from({ length: parts + 1 }, (_, i) => store.has(this.#mark(id, last - i)));
+    const marks = Array.from({ length: parts + 1 }, async (_, i) => store.has(this.#mark(id, last - i)));
     return (await Promise.all(marks)).includes(true);
   }
 

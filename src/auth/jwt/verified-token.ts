@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { JwtClaims, Times } from "./claims.js";
 
 /** A token whose signature and claims have been accepted. Its times and its revocation are checked at each use. */
@@ -48,6 +48,19 @@ export class TokenMemory {
   delete(input: string): void {
     this.#entries.delete(input);
   }
+}
+
+/** The claim with the id of the first token of those that were refreshed one from the other. */
+export const familyClaim = "token_family";
+
+/** The id of the first token. */
+export function familyOf({ claims, id }: VerifiedToken): string {
+  return typeof claims[familyClaim] === "string" ? claims[familyClaim] : id;
+}
+
+/** The id for the revocation of all tokens of a family. */
+export function familyId(token: VerifiedToken): string {
+  return `family:${familyOf(token)}`;
 }
 
 /** A copy with memory of its own: a slice of a header would keep the whole head of its request in memory. */

@@ -1,26 +1,30 @@
 import { feature } from "../../feature/feature.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readCall } from "../../internal/options.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
 
-export interface BodyLimitOptions {
-  /** Largest request body in bytes. Default 10485760. */
-  readonly maxSize?: number;
-}
+const bodyLimitOptions = options(
+  "enableBodyLimit()",
+  {
+    /** Largest request body in bytes. Default 10485760. */
+    maxSize: option(is.integer(0), 10_485_760),
+  },
+  { order: ["maxSize"] },
+);
+
+export type BodyLimitOptions = OptionsOf<typeof bodyLimitOptions.fields>;
 
 export interface BodyLimitFeature {
   /** Refuses larger request bodies with 413, before they are read. A route's `bodyLimit` overrides it. */
   enableBodyLimit(maxSizeOrOptions?: number | EitherSpelling<BodyLimitOptions>): this;
 }
 
-const checks: Checks<BodyLimitOptions> = { maxSize: is.integer(0) };
-
 export const bodyLimitFeature = feature<BodyLimitFeature>({
   name: "body limit",
   setup: {
     enableBodyLimit(host, ...given) {
-      const { maxSize = 10_485_760 } = readCall<BodyLimitOptions>("enableBodyLimit()", given, ["maxSize"], checks);
       // The pipeline applies it wherever a body is read.
-      host.bodyLimit = maxSize;
+      host.bodyLimit = bodyLimitOptions.read(given).maxSize;
     },
   },
 });

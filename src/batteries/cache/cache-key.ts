@@ -1,5 +1,5 @@
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import { boundedText } from "./bounded-text.js";
 
 /**

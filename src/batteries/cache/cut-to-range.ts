@@ -1,12 +1,12 @@
-import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
-import { allowsRange } from "../../http/conditional.js";
-import { parseHttpDate } from "../../http/http-date.js";
-import { parseRange } from "../../http/range.js";
+import { problemResponse } from "../../errors/pages/problem.js";
+import { allowsRange } from "../../http/fields/conditional.js";
+import { parseHttpDate } from "../../http/fields/http-date.js";
+import { parseRange } from "../../http/fields/range.js";
+import { setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { setField } from "../../http/response-fields.js";
-import { textSize } from "../../internal/own-copy.js";
+import { textSize } from "../../kit/own-copy.js";
 import { fieldIn } from "./entry.js";
 import type { CacheEntry } from "./store.js";
 

@@ -1,9 +1,9 @@
-import { evaluateConditions } from "../../http/conditional.js";
-import { formatHttpDate, parseHttpDate } from "../../http/http-date.js";
+import { evaluateConditions } from "../../http/fields/conditional.js";
+import { formatHttpDate, parseHttpDate } from "../../http/fields/http-date.js";
+import { isSameName } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { isSameName } from "../../http/response-fields.js";
-import { ownCopy, textSize } from "../../internal/own-copy.js";
+import { ownCopy, textSize } from "../../kit/own-copy.js";
 import { boundedText } from "./bounded-text.js";
 import { addressTag, originOf } from "./cache-key.js";
 import { lifetimeOf } from "./lifetime.js";

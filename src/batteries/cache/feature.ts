@@ -1,17 +1,24 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { settingsOf } from "../../route/definition.js";
-import { type CacheOptions, type CacheRouteOptions, isCacheOption, readCacheCall } from "./options.js";
+import type { Duration } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
+import { settingsOf } from "../../routing/definition.js";
+import {
+  type CacheOptions,
+  type CacheRouteOptions,
+  type CacheSettings,
+  isCacheOption,
+  readCacheCall,
+} from "./options.js";
 import type { ResponseCache } from "./response-cache.js";
 import type { CacheStore } from "./store.js";
 
 export interface CachingFeature {
   /** Caches responses to GET and HEAD and reuses them for identical requests. */
   enableCaching(
-    ttlOrOptions?: number | EitherSpelling<CacheOptions>,
+    ttlOrOptions?: Duration | EitherSpelling<CacheOptions>,
     methods?: readonly string[],
     excludePaths?: readonly string[],
   ): this;
@@ -27,7 +34,7 @@ interface CacheOption {
   readonly cache?: EitherSpelling<CacheRouteOptions> | boolean;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface HttpRouteOptions extends CacheOption {}
   interface BlueprintOptions extends CacheOption {}
 }
@@ -39,7 +46,7 @@ declare module "../../pipeline/shared-stores.js" {
 }
 
 interface State {
-  general: CacheOptions | null;
+  general: CacheSettings | null;
   /** Null before the start, and where nothing is cached. */
   cache: ResponseCache | null;
 }

@@ -1,6 +1,6 @@
+import { fieldOf } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { fieldOf } from "../../http/response-fields.js";
 import { addressTag, originOf } from "./cache-key.js";
 
 /** Methods that change nothing (RFC 9110 section 9.2.1). */

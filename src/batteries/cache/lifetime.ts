@@ -1,6 +1,6 @@
-import { parseHttpDate } from "../../http/http-date.js";
+import { parseHttpDate } from "../../http/fields/http-date.js";
+import { isSameName } from "../../http/fields/response-fields.js";
 import type { Response } from "../../http/response.js";
-import { isSameName } from "../../http/response-fields.js";
 import { type Directives, deltaOf, parseCacheControl } from "./cache-control.js";
 import type { CachePlan } from "./options.js";
 

@@ -1,4 +1,4 @@
-import { type Linked, RecencyList } from "../../internal/recency-list.js";
+import { type Linked, RecencyList } from "../../kit/recency-list.js";
 import { perProcess } from "../../pipeline/shared-stores.js";
 import { InvalidationTimes } from "./invalidation-times.js";
 import type { CacheEntry, CacheStore, FieldOf } from "./store.js";

@@ -1,9 +1,10 @@
-import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/pages/problem.js";
+import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, Response } from "../../http/response.js";
-import { addVary, setField } from "../../http/response-fields.js";
-import type { Logger } from "../../internal/logger.js";
+import { type Duration, milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { boundedText } from "./bounded-text.js";
 import { bodyDigest, cacheKey, ownerOf } from "./cache-key.js";
@@ -14,7 +15,7 @@ import { ExcludedPaths } from "./excluded-paths.js";
 import { type Flight, Flights, type Landing } from "./flights.js";
 import { changedAddresses, isSafe } from "./invalidation.js";
 import { matchesVary } from "./memory-store.js";
-import { type CacheOptions, type CachePlan, cachePlan } from "./options.js";
+import { type CachePlan, type CacheSettings, cachePlan } from "./options.js";
 import { type CachedRoute, Refresher } from "./refresher.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
@@ -43,7 +44,7 @@ export const defaultMaxSize = 67_108_864;
 /** Caches responses and reuses them: RFC 9111, for a cache that many clients share. */
 export class ResponseCache {
   readonly #store: CacheStore;
-  readonly #general: CacheOptions | null;
+  readonly #general: CacheSettings | null;
   readonly #methods: ReadonlySet<string>;
   readonly #excluded: ExcludedPaths;
   readonly #requestTimeout: number;
@@ -54,7 +55,7 @@ export class ResponseCache {
   readonly #passing = new Set<string>();
 
   /** `general` are the settings for all routes; null if only some are cached. */
-  constructor(store: CacheStore, general: CacheOptions | null, requestTimeout: number, logger: Logger) {
+  constructor(store: CacheStore, general: CacheSettings | null, requestTimeout: number, logger: Logger) {
     this.#store = store;
     this.#general = general;
     this.#methods = new Set((general?.methods ?? ["GET", "HEAD"]).map((method) => method.toUpperCase()));
@@ -70,12 +71,12 @@ export class ResponseCache {
     const keeps = plan !== null && info.methods.some((method) => isPlain(method) || this.#methods.has(method));
     if (!keeps && info.methods.every(isSafe)) return null;
     const withBodies = keeps && info.methods.some((method) => !isPlain(method) && this.#methods.has(method));
-    const seconds = info.options["timeout"] ?? (info.options["stream"] === true ? 0 : this.#requestTimeout);
+    const limit = info.options["timeout"] ?? (info.options["stream"] === true ? 0 : this.#requestTimeout);
     return {
       // A body that is part of the key must be read first.
       early: !withBodies,
       wrap: (next) => {
-        const route = keeps ? { next, plan, timeout: Number(seconds) * 1000 } : null;
+        const route = keeps ? { next, plan, timeout: milliseconds(limit as Duration) } : null;
         return (request) => {
           const { method } = request;
           if (route !== null && (isPlain(method) || this.#methods.has(method))) return this.#answer(route, request);

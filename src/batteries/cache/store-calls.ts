@@ -1,4 +1,4 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 
 const complaintEvery = 10_000;
 

@@ -1,7 +1,7 @@
-import { matchesWeakly } from "../../http/conditional.js";
+import { matchesWeakly } from "../../http/fields/conditional.js";
+import { fieldOf, isSameName } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { fieldOf, isSameName } from "../../http/response-fields.js";
 import type { RequestSource } from "../../http/source.js";
 import { bodyFields, fieldIn } from "./entry.js";
 import type { CacheEntry } from "./store.js";

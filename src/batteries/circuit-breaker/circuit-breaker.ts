@@ -3,7 +3,8 @@ import { HttpError, httpError } from "../../errors/http-error.js";
 import { withoutStack } from "../../errors/without-stack.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import type { Logger } from "../../internal/logger.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import type { BreakerSettings } from "./options.js";
 import type { Admission, Breaker, BreakerStore, Outcome } from "./store.js";
@@ -20,7 +21,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
 
   constructor(route: string, settings: BreakerSettings, store: BreakerStore, logger: Logger) {
     const { failureThreshold, resetTimeout, halfOpenTarget, failureCodes } = settings;
-    const policy = { route, failureThreshold, resetMs: resetTimeout * 1000, halfOpenTarget };
+    const policy = { route, failureThreshold, resetMs: milliseconds(resetTimeout), halfOpenTarget };
     this.#route = route;
     this.#failureCodes = new Set(failureCodes);
     this.#logger = logger;

@@ -1,4 +1,4 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 import { type BreakerSettings, breakerSettings } from "./options.js";

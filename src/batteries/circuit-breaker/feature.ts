@@ -1,16 +1,17 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { settingsOf } from "../../route/definition.js";
+import type { Duration } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { settingsOf } from "../../routing/definition.js";
 import type { HealthResult } from "../health/check.js";
 import { registerHealthCheck } from "../health/feature.js";
 import { meterOf } from "../metrics/feature.js";
 import {
   type BreakerOptions,
   type BreakerSettings,
+  breakerOptions,
   type CircuitBreakerOptions,
   isBreakerOption,
-  readBreakerCall,
 } from "./options.js";
 import type { Breaker, BreakerSnapshot, BreakerStore } from "./store.js";
 
@@ -18,7 +19,7 @@ export interface CircuitBreakerFeature {
   /** Gives every route a circuit, which opens when its responses fail repeatedly. */
   enableCircuitBreaker(
     failureThresholdOrOptions?: number | EitherSpelling<CircuitBreakerOptions>,
-    resetTimeout?: number,
+    resetTimeout?: Duration,
     halfOpenTarget?: number,
     failureCodes?: readonly number[],
   ): this;
@@ -31,7 +32,7 @@ interface CircuitBreakerOption {
   readonly circuitBreaker?: EitherSpelling<BreakerOptions> | boolean;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface HttpRouteOptions extends CircuitBreakerOption {}
   interface BlueprintOptions extends CircuitBreakerOption {}
 }
@@ -53,7 +54,7 @@ export const circuitBreakerFeature = feature<CircuitBreakerFeature>({
   name: "circuit breaker",
   setup: {
     enableCircuitBreaker(host, ...given) {
-      stateOf(host).general = readBreakerCall(given);
+      stateOf(host).general = breakerOptions.read(given);
     },
   },
   methods: { circuitBreakers: (host) => snapshots(host) },

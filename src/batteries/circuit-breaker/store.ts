@@ -25,7 +25,7 @@ export interface BreakerPolicy {
 export interface Admission {
   /** To be handed back with the outcome; 0 when the request is refused. */
   readonly ticket: number;
-  /** Milliseconds after which to try again; 0 when the request may go on. */
+  /** Milliseconds after which to try again; 0 when the request may continue. */
   readonly waitMs: number;
 }
 

@@ -1,16 +1,16 @@
-import { type ContentCoding, codingNegotiator } from "../../http/accept-encoding.js";
+import { type ContentCoding, codingNegotiator } from "../../http/fields/accept-encoding.js";
+import { addVary, fieldOf, isSameName } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { BodyStream, Response } from "../../http/response.js";
-import { addVary, fieldOf, isSameName } from "../../http/response-fields.js";
 import { isBodiless } from "../../http/status.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { isCompressible } from "./compressible.js";
 import { encodeBody, encodeStream, type Levels } from "./encode.js";
-import type { CompressionOptions } from "./options.js";
+import type { CompressionSettings } from "./options.js";
 import { holdsSecret } from "./secrets.js";
 
 /** Compresses bodies for clients that accept it. */
-export function compression(options: Required<CompressionOptions>): Middleware {
+export function compression(options: CompressionSettings): Middleware {
   const { minSize, brotli, level, brotliQuality, withCookies, streams } = options;
   const levels: Levels = { gzip: level, brotli: brotliQuality };
   const negotiate = codingNegotiator(brotli ? ["br", "gzip"] : ["gzip"]);

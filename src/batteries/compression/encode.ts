@@ -1,6 +1,6 @@
 import type { BrotliOptions, ZlibOptions } from "node:zlib";
-import type { ContentCoding } from "../../http/accept-encoding.js";
-import { nodeZlib } from "../../internal/node-modules.js";
+import type { ContentCoding } from "../../http/fields/accept-encoding.js";
+import { nodeZlib } from "../../kit/node-modules.js";
 import { EncodedStream, type Encoder } from "./encoded-stream.js";
 
 export interface Levels {

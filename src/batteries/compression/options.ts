@@ -1,34 +1,27 @@
-import { type Checks, is, readCall } from "../../internal/options.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 
-export interface CompressionOptions {
-  /** Smallest body in bytes that is compressed. Default 1024. */
-  readonly minSize?: number;
-  /** Offers brotli too, and prefers it among equals. Default false. */
-  readonly brotli?: boolean;
-  /** gzip's level, from 1 (fast) to 9 (small). Default 4. */
-  readonly level?: number;
-  /** Brotli's quality, from 0 (fast) to 11 (small). Default 4. */
-  readonly brotliQuality?: number;
-  /** Compresses responses with Set-Cookie too: see docs/compression.md on BREACH before you do. Default false. */
-  readonly withCookies?: boolean;
-  /**
-   * Compresses streams of unknown length too, which have no Content-Length. Each piece is sent at once, and each open
-   * stream holds a compressor of 256 KiB. Default false.
-   */
-  readonly streams?: boolean;
-}
+export const compressionOptions = options(
+  "enableCompression()",
+  {
+    /** Smallest body in bytes that is compressed. Default 1024. */
+    minSize: option(is.integer(0), 1024),
+    /** Offers brotli too, and prefers it among equals. Default false. */
+    brotli: option(is.boolean, false),
+    /** gzip's level, from 1 (fast) to 9 (small). Default 4. */
+    level: option(is.integer(1, 9), 4),
+    /** Brotli's quality, from 0 (fast) to 11 (small). Default 4. */
+    brotliQuality: option(is.integer(0, 11), 4),
+    /** Compresses responses with Set-Cookie too: see docs/compression.md on BREACH before you do. Default false. */
+    withCookies: option(is.boolean, false),
+    /**
+     * Compresses streams of unknown length too, which have no Content-Length. Each piece is sent at once, and each open
+     * stream holds a compressor of 256 KiB. Default false.
+     */
+    streams: option(is.boolean, false),
+  },
+  { order: ["minSize"] },
+);
 
-const checks: Checks<CompressionOptions> = {
-  minSize: is.integer(0),
-  brotli: is.boolean,
-  level: is.integer(1, 9),
-  brotliQuality: is.integer(0, 11),
-  withCookies: is.boolean,
-  streams: is.boolean,
-};
-
-/** Reads the arguments of `enableCompression`. */
-export function readCompressionOptions(args: readonly unknown[]): Required<CompressionOptions> {
-  const given = readCall<CompressionOptions>("enableCompression()", args, ["minSize"], checks);
-  return { minSize: 1024, brotli: false, level: 4, brotliQuality: 4, withCookies: false, streams: false, ...given };
-}
+export type CompressionOptions = OptionsOf<typeof compressionOptions.fields>;
+export type CompressionSettings = SettingsOf<typeof compressionOptions.fields>;

@@ -1,37 +1,14 @@
-import { isToken } from "../../http/headers.js";
+import { isToken } from "../../http/fields/headers.js";
+import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { addVary, setField } from "../../http/response-fields.js";
-import { type Checks, is, readCall } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { isOrigins, type Origins, readOrigins } from "./origins.js";
 
-export interface CorsOptions {
-  /** Sites that may read responses. Default `["*"]`: all sites. */
-  readonly origins?: Origins;
-  /** Lets browsers send cookies along; not together with `*`. Default false. */
-  readonly credentials?: boolean;
-  /** Methods to allow. Default: all. */
-  readonly methods?: readonly string[];
-  /** Header fields to allow in requests; `"*"` for all that a preflight request names. Default: the common ones. */
-  readonly allowHeaders?: "*" | readonly string[];
-  /** Header fields of responses that scripts may read. Default: those that browsers always show. */
-  readonly exposeHeaders?: readonly string[];
-  /** Seconds for which a browser may cache the response to a preflight request. Default 86400. */
-  readonly maxAge?: number;
-}
-
-const tokens = is.list((item) => (typeof item === "string" && isToken(item) ? undefined : "a name"));
-
-const checks: Checks<CorsOptions> = {
-  origins: isOrigins,
-  credentials: is.boolean,
-  methods: tokens,
-  allowHeaders: is.either(is.oneOf("*"), tokens),
-  exposeHeaders: tokens,
-  maxAge: is.integer(0),
-};
+const tokens = is.list<string>((item) => (typeof item === "string" && isToken(item) ? undefined : "a name"));
 
 const allMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -60,18 +37,38 @@ const commonHeaders = [
   "X-User-Agent",
 ];
 
+export const corsOptions = options(
+  "enableCors()",
+  {
+    /** Sites that may read responses. Default "*": all sites. */
+    origins: option<Origins>(isOrigins, "*"),
+    /** Lets browsers send cookies along; not together with `*`. Default false. */
+    credentials: option(is.boolean, false),
+    /** Methods to allow. Default: all. */
+    methods: option(tokens, allMethods, "all"),
+    /** Header fields to allow in requests; `"*"` for all that a preflight request names. Default: the common ones. */
+    allowHeaders: option(is.either(is.oneOf("*"), tokens), commonHeaders, "the common ones"),
+    /** Header fields of responses that scripts may read. Default: those that browsers always show. */
+    exposeHeaders: option(tokens),
+    /** Time for which a browser may cache the response to a preflight request. Default 1 day. */
+    maxAge: option.duration("1d"),
+  },
+  { order: ["origins"] },
+);
+
+export type CorsOptions = OptionsOf<typeof corsOptions.fields>;
+
 /** Allows scripts of other sites to use the application. Takes the arguments of `enableCors`. */
 export function cors(args: readonly unknown[]): Middleware {
-  const options = readCall<CorsOptions>("enableCors()", args, ["origins"], checks);
-  const { origins = "*", credentials = false, methods = allMethods, allowHeaders = commonHeaders } = options;
+  const { origins, credentials, methods, allowHeaders, exposeHeaders, ...settings } = corsOptions.read(args);
   const allows = readOrigins(origins);
   if (allows === null && credentials) {
     throw new ValueError("enableCors() cannot allow credentials to every site: name the origins, or give a function");
   }
-  const exposed = options.exposeHeaders?.join(", ");
+  const exposed = exposeHeaders?.join(", ");
   const methodList = methods.join(", ");
   const headerList = allowHeaders === "*" ? null : allowHeaders.join(", ");
-  const maxAge = String(options.maxAge ?? 86_400);
+  const maxAge = String(Math.round(settings.maxAge));
 
   const allow = (response: Response, origin: string): void => {
     setField(response, "Access-Control-Allow-Origin", origin);

@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { type CorsOptions, cors } from "./cors.js";
 import type { Origins } from "./origins.js";
 

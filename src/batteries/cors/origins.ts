@@ -1,6 +1,6 @@
 import type { Request } from "../../http/request.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Decides about an origin that asks. */
 export type OriginFunction = (origin: string, request: Request) => boolean | Promise<boolean>;

@@ -1,9 +1,9 @@
 import { httpError } from "../../errors/http-error.js";
-import { hostCookieName, serializeCookie } from "../../http/cookies.js";
+import { hostCookieName, serializeCookie } from "../../http/fields/cookies.js";
+import { addVary } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { addVary } from "../../http/response-fields.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { markSecret } from "../compression/secrets.js";
 import { addCookie } from "../sessions/add-cookie.js";
@@ -48,14 +48,14 @@ export class CsrfProtection {
   }
 
   #checkOrigin(request: Request): void {
-    if (isSafe(request.method) || this.#settings.skipped.covers(request.path) || !isFromElsewhere(request)) return;
+    if (isSafe(request.method) || this.#settings.skipPaths.covers(request.path) || !isFromElsewhere(request)) return;
     const origin = request.source.header("origin");
-    if (origin === undefined || this.#settings.trusts(origin) !== true) throw httpError("ORIGIN_NOT_ALLOWED");
+    if (origin === undefined || this.#settings.trustedOrigins(origin) !== true) throw httpError("ORIGIN_NOT_ALLOWED");
   }
 
   #checkBoth(request: Request, hasBody: boolean): void {
     this.#checkOrigin(request);
-    if (isSafe(request.method) || this.#settings.skipped.covers(request.path)) return;
+    if (isSafe(request.method) || this.#settings.skipPaths.covers(request.path)) return;
     const signer = this.#holder!.find(request);
     if (signer === null || !isGenuine(signer, this.#given(request, hasBody))) {
       throw httpError("FORBIDDEN", "The request has no valid CSRF token; load the page again.");
@@ -80,9 +80,9 @@ export class CsrfProtection {
   }
 }
 
-function holderOf({ secrets }: CsrfSettings, cookie: string, sessions: Sessions | null): TokenHolder {
+function holderOf({ secret }: CsrfSettings, cookie: string, sessions: Sessions | null): TokenHolder {
   if (sessions) return sessionHolder(sessions);
-  if (secrets) return new CookieHolder(secrets, cookie);
+  if (secret) return new CookieHolder(secret, cookie);
   throw new ValueError("enableCsrf with tokens needs a secret, or enableSessions");
 }
 

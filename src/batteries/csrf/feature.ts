@@ -1,9 +1,9 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { startedSessions } from "../sessions/feature.js";
 import type { CsrfProtection } from "./csrf.js";
-import { type CsrfOptions, type CsrfSettings, csrfSettings } from "./options.js";
+import { type CsrfOptions, type CsrfSettings, csrfOptions } from "./options.js";
 
 export interface CsrfFeature {
   /** Refuses requests that a page of another site made the browser send with the user's cookies. */
@@ -14,6 +14,8 @@ declare module "../../http/request.js" {
   interface RequestSlots {
     /** A token for a form or a header; needs `app.enableCsrf({ tokens: true })`. */
     csrfToken(): string;
+    /** `csrfToken` in snake case. */
+    csrf_token(): string;
   }
 }
 
@@ -28,8 +30,8 @@ const stateOf = perHost((): State => ({ settings: null, protection: null }));
 export const csrfFeature = feature<CsrfFeature>({
   name: "CSRF protection",
   setup: {
-    enableCsrf(host, options) {
-      stateOf(host).settings = csrfSettings(options);
+    enableCsrf(host, ...given) {
+      stateOf(host).settings = csrfOptions.read(given);
     },
   },
   requestMembers: {

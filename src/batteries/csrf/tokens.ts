@@ -1,5 +1,5 @@
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { Secret } from "../sessions/seal.js";
 import type { Sessions } from "../sessions/sessions.js";
 

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 
 /**
  * A weak tag made of a body's bytes. SHA-1 by node:crypto: measured, for 30 characters it costs as much as a hash

@@ -1,25 +1,26 @@
-import { matchesWeakly } from "../../http/conditional.js";
-import { parseHttpDate } from "../../http/http-date.js";
+import { matchesWeakly } from "../../http/fields/conditional.js";
+import { parseHttpDate } from "../../http/fields/http-date.js";
+import { fieldOf } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
-import { fieldOf } from "../../http/response-fields.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { entityTag } from "./entity-tag.js";
 
-export interface EtagOptions {
+export const etagOptions = options("enableEtag()", {
   /** Largest body in bytes that gets a tag. Default: no limit. A tag of 100 MB takes about 0.1 s of the event loop. */
-  readonly maxSize?: number;
-}
+  maxSize: option(is.integer(0), Number.POSITIVE_INFINITY, "no limit"),
+});
 
-const checks: Checks<EtagOptions> = { maxSize: is.integer(0) };
+export type EtagOptions = OptionsOf<typeof etagOptions.fields>;
 
 /**
  * Adds an ETag to bodies, and responds with 304 if the client already has the body, by its tag or by its Last-Modified.
  * Streams have a tag only if the handler sets one.
  */
-export function etag(options: unknown): Middleware {
-  const { maxSize = Number.POSITIVE_INFINITY } = readOptions<EtagOptions>("enableEtag()", options, checks);
+export function etag(args: readonly unknown[]): Middleware {
+  const { maxSize } = etagOptions.read(args);
   return {
     name: "etag",
     slot: "etag",

@@ -1,6 +1,6 @@
 import { feature } from "../../feature/feature.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { is } from "../../internal/options.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
 import { type EtagOptions, etag } from "./etag.js";
 
 export interface EtagFeature {
@@ -11,7 +11,7 @@ export interface EtagFeature {
   enableEtag(options?: EitherSpelling<EtagOptions>): this;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface HttpRouteOptions {
     /** False leaves out the ETag of `enableEtag()`. */
     readonly etag?: boolean;
@@ -20,6 +20,6 @@ declare module "../../route/options.js" {
 
 export const etagFeature = feature<EtagFeature>({
   name: "ETag",
-  setup: { enableEtag: (_host, options) => etag(options) },
+  setup: { enableEtag: (_host, ...given) => etag(given) },
   routeOptions: { etag: { check: is.boolean } },
 });

@@ -1,4 +1,5 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 
 export type HealthStatus = "UP" | "DOWN" | "DEGRADED";
 
@@ -11,26 +12,22 @@ export type HealthResult = boolean | void | HealthStatus | { readonly status: He
 /** Checks one part of the application. If it throws, the part is DOWN. The signal is aborted when its time is up. */
 export type HealthCheck = (context: { readonly signal: AbortSignal }) => HealthResult | Promise<HealthResult>;
 
-export interface HealthCheckOptions {
-  /** Seconds after which it is DOWN. Default 3. */
-  readonly timeout?: number;
+const checkOptions = options("a health check", {
+  /** Time after which it is DOWN. Default 3 seconds. */
+  timeout: option.duration("3s", "1ms", "10m"),
   /** False if the application works without this part: it is then DEGRADED, not DOWN. Default true. */
-  readonly critical?: boolean;
+  critical: option(is.boolean, true),
   /** The probes that run it. Default `["ready"]`. */
-  readonly on?: readonly HealthProbe[];
-}
+  on: option(is.list<HealthProbe>(is.oneOf("live", "ready", "startup")), ["ready"]),
+});
+
+export type HealthCheckOptions = OptionsOf<typeof checkOptions.fields>;
 
 export interface CheckOutcome {
   readonly status: HealthStatus;
   readonly duration_ms: number;
   readonly message?: string;
 }
-
-const checks: Checks<HealthCheckOptions> = {
-  timeout: is.number(0.001, 600),
-  critical: is.boolean,
-  on: is.list(is.oneOf("live", "ready", "startup")),
-};
 
 /** Settings of all checks. */
 export interface CheckSettings {
@@ -45,12 +42,11 @@ export interface CheckSettings {
 }
 
 /** A check as it was registered. */
-export interface RegisteredCheck extends Required<HealthCheckOptions> {
+export interface RegisteredCheck extends SettingsOf<typeof checkOptions.fields> {
   readonly name: string;
   readonly check: HealthCheck;
 }
 
-export function registeredCheck(name: string, check: HealthCheck, options: unknown): RegisteredCheck {
-  const given = readOptions<HealthCheckOptions>(`the health check '${name}'`, options, checks);
-  return { timeout: 3, critical: true, on: ["ready"], ...given, name, check };
+export function registeredCheck(name: string, check: HealthCheck, given: unknown): RegisteredCheck {
+  return { ...checkOptions.read([given], `the health check '${name}'`), name, check };
 }

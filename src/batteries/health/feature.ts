@@ -1,9 +1,9 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { joinPaths } from "../../routing/pattern.js";
-import { listenForSilentWorkers, silentWorkers } from "../../server/silent-workers.js";
+import { listenForSilentWorkers, silentWorkers } from "../../server/process/silent-workers.js";
 import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe, HealthResult } from "./check.js";
 import { HealthCheckConfig, type HealthOptions } from "./config.js";
 import { HealthChecks } from "./health-checks.js";

@@ -1,5 +1,5 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { type HealthCheck, type RegisteredCheck, registeredCheck } from "./check.js";
 
 /** The stage of the application, as a check of its own. */

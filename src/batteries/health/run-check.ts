@@ -1,6 +1,6 @@
 import { describeError } from "../../errors/describe.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { hideUrlPasswords } from "../../logging/secrets.js";
 import type { CheckOutcome, CheckSettings, HealthResult, HealthStatus, RegisteredCheck } from "./check.js";
 

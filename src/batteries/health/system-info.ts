@@ -1,4 +1,4 @@
-import { nodeOs } from "../../internal/node-modules.js";
+import { nodeOs } from "../../kit/node-modules.js";
 
 /** The machine and the process, in a few numbers. */
 export function systemInfo(): Record<string, unknown> {

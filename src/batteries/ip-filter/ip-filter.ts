@@ -1,26 +1,34 @@
 import { httpError } from "../../errors/http-error.js";
-import { AddressSet, plainAddress } from "../../http/addresses.js";
+import { AddressSet, plainAddress } from "../../http/peer/addresses.js";
 import type { Request } from "../../http/request.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 
-export interface IpFilterOptions {
-  /** Clients to let in; all others are refused: addresses, ranges in CIDR notation, "loopback", "private", ... */
-  readonly allow?: readonly string[];
-  /** Clients to refuse, even if `allow` names them too. */
-  readonly deny?: readonly string[];
-}
+const ipFilterOptions = options(
+  "ipFilter",
+  {
+    /** Clients to let in; all others are refused: addresses, ranges in CIDR notation, "loopback", "private", ... */
+    allow: option.made(is.strings, readAddresses, null),
+    /** Clients to refuse, even if `allow` names them too. */
+    deny: option.made(is.strings, readAddresses, null),
+  },
+  {
+    refine({ allow, deny }) {
+      if (allow === null && deny === null) throw new ValueError("ipFilter needs allow or deny");
+    },
+  },
+);
+
+export type IpFilterOptions = OptionsOf<typeof ipFilterOptions.fields>;
 
 /**
  * Refuses clients by their address, `request.ip`, with 403. `app.use(ipFilter(...))` stands before everything that
  * belongs to users, and before health probes and the live page.
  */
 export function ipFilter(options: IpFilterOptions): Middleware {
-  const given = readOptions("ipFilter", options, checks);
-  if (given.allow === undefined && given.deny === undefined) throw new ValueError("ipFilter needs allow or deny");
-  const allow = given.allow && new AddressSet("ipFilter", given.allow);
-  const deny = given.deny && new AddressSet("ipFilter", given.deny);
+  const { allow, deny } = ipFilterOptions.read([options]);
   return {
     name: "ip-filter",
     // Before the routes of operators too: health probes and the live page have no other protection by address.
@@ -34,4 +42,6 @@ export function ipFilter(options: IpFilterOptions): Middleware {
   };
 }
 
-const checks: Checks<IpFilterOptions> = { allow: is.strings, deny: is.strings };
+function readAddresses(addresses: readonly string[]): AddressSet | null {
+  return new AddressSet("ipFilter", addresses);
+}

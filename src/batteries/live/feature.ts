@@ -1,8 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import type { LiveServer } from "./live-server.js";
-import { type LivePageOptions, readLivePageOptions } from "./options.js";
+import { type LivePageOptions, type LivePageSettings, livePageOptions } from "./options.js";
 
 export interface LiveFeature {
   /**
@@ -13,7 +13,7 @@ export interface LiveFeature {
 }
 
 interface State {
-  options: Required<LivePageOptions> | null;
+  options: LivePageSettings | null;
   /** Null before the start, and in production. */
   server: LiveServer | null;
 }
@@ -24,20 +24,20 @@ export const livePageFeature = feature<LiveFeature>({
   name: "live page",
   setup: {
     enableLivePage(host, ...given) {
-      stateOf(host).options = readLivePageOptions(given);
+      stateOf(host).options = livePageOptions.read(given);
     },
   },
   async prepare(host) {
     const state = stateOf(host);
     if (state.options === null || host.env !== "development") return;
     const { addLivePage } = await import("./add-live-page.js");
-    state.server = await addLivePage(host, state.options);
+    state.server = addLivePage(host, state.options);
   },
   open: (host) => stateOf(host).server?.start(),
   close: (host) => stateOf(host).server?.stop(),
 });
 
 /** The path of the live page and the hosts that may see it, for pages of features beside it; null if it is disabled. */
-export function livePageOf(host: Host): Pick<Required<LivePageOptions>, "path" | "hosts"> | null {
+export function livePageOf(host: Host): Pick<LivePageSettings, "path" | "hosts"> | null {
   return stateOf(host).options;
 }

@@ -1,8 +1,9 @@
+import { setTimeout } from "node:timers/promises";
+import type { LivePanel } from "../../console/panels.js";
 import type { Request } from "../../http/request.js";
 import type { SseEvent } from "../../http/sse.js";
 import type { Middleware, RouteInfo } from "../../pipeline/middleware.js";
 import type { HealthReport } from "../health/report.js";
-import type { LivePanel } from "./panels.js";
 import { Pulse } from "./pulse.js";
 import { LiveRequestLog } from "./request-log.js";
 import type { ListedRoute } from "./route-list.js";
@@ -14,6 +15,8 @@ export interface LiveServerOptions {
   /** null if there are no health checks. */
   readonly health: () => Promise<HealthReport> | null;
   readonly panels: () => Promise<readonly LivePanel[]>;
+  /** Paths of requests that are left out. */
+  readonly skipped: ReadonlySet<string | null>;
   /** True while the application serves and has not begun to drain. */
   readonly serving: () => boolean;
 }
@@ -51,7 +54,7 @@ export class LiveServer {
       name: "live",
       slot: "metrics",
       early: true,
-      forRoute: (route) => (route.internal ? null : this.#watch(route)),
+      forRoute: (route) => (route.internal || this.#options.skipped.has(route.pattern) ? null : this.#watch(route)),
     };
   }
 
@@ -84,7 +87,7 @@ export class LiveServer {
     let panels = JSON.stringify(first["panels"]);
     yield { event: "hello", data: first };
     while (this.#options.serving() && !signal.aborted) {
-      await sleep(interval, signal);
+      await setTimeout(interval, undefined, { signal }).catch(() => {});
       if (this.#log.last > seen) {
         const requests = this.#log.since(seen, maxBatch);
         yield { event: "requests", data: { requests, missed: this.#log.last - seen - requests.length } };
@@ -120,16 +123,4 @@ export class LiveServer {
       panels: await this.#options.panels(),
     };
   }
-}
-
-function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

@@ -2,7 +2,7 @@ import { causesOf, describeError, isInstance } from "../../errors/describe.js";
 import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { ownCopy } from "../../internal/own-copy.js";
+import { ownCopy } from "../../kit/own-copy.js";
 import { hideUrlPasswords, isSecretName, redacted } from "../../logging/secrets.js";
 
 /** A request as the page shows it: no query, no header and no body, where secrets may be. */

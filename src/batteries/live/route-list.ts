@@ -1,4 +1,5 @@
-import { type Guard, guardName } from "../../guards/guard.js";
+import { guardName } from "../../guards/guard.js";
+import type { RouteDefinition, Scope } from "../../routing/definition.js";
 
 /** A route, as far as the page shows it. */
 export interface ListedRoute {
@@ -14,27 +15,18 @@ export interface ListedRoute {
   readonly internal: boolean;
 }
 
-interface Scope {
-  readonly guards: readonly Guard[];
-  readonly tags: readonly string[];
-}
-
-interface Definition {
-  readonly methods: readonly string[];
-  readonly path: string;
-  readonly websocket: boolean;
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly scopes: readonly Scope[];
-  readonly internal?: boolean;
-}
+type Labels = Pick<Scope, "guards" | "tags">;
 
 /** All routes by path. The framework's own stand at the end. */
-export function listRoutes(routes: readonly Definition[], app: Scope): ListedRoute[] {
-  return routes.map((route) => listed(route, app)).sort(byPath);
+export function listRoutes(routes: readonly RouteDefinition[], app: Labels): ListedRoute[] {
+  return routes.map((route) => listRoute(route, app)).sort(byPath);
 }
 
-function listed({ methods, path, websocket, options, scopes, internal = false }: Definition, app: Scope): ListedRoute {
-  const own: Scope = { guards: list(options["guards"]), tags: list(options["tags"]) };
+export function listRoute(
+  { methods, path, websocket, options, scopes, internal = false }: RouteDefinition,
+  app: Labels,
+): ListedRoute {
+  const own: Labels = { guards: list(options["guards"]), tags: list(options["tags"]) };
   const all = internal ? [own] : [app, ...scopes, own];
   return {
     methods: websocket ? ["WS"] : methods,
@@ -48,7 +40,7 @@ function listed({ methods, path, websocket, options, scopes, internal = false }:
   };
 }
 
-function byPath(a: ListedRoute, b: ListedRoute): number {
+export function byPath(a: ListedRoute, b: ListedRoute): number {
   if (a.internal !== b.internal) return a.internal ? 1 : -1;
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

@@ -1,11 +1,11 @@
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { workerChannel } from "../../server/worker-channel.js";
+import { workerChannel } from "../../server/process/worker-channel.js";
 import { openMetricsFormat, openMetricsType, textFormat, textType, wantsOpenMetrics } from "./exposition.js";
 import type { Family } from "./family.js";
 import { HttpMetrics } from "./http-metrics.js";
-import type { MetricsOptions } from "./options.js";
+import type { MetricsSettings } from "./options.js";
 import { ProcessMetrics } from "./process-metrics.js";
 import type { Metrics } from "./registry.js";
 import { WorkerMetrics } from "./worker-metrics.js";
@@ -14,7 +14,7 @@ import { WorkerMetrics } from "./worker-metrics.js";
 export function addMetrics(
   host: Host,
   metrics: Metrics,
-  options: Required<MetricsOptions>,
+  options: MetricsSettings,
 ): readonly (ProcessMetrics | WorkerMetrics)[] {
   const prefix = [options.namespace, options.subsystem, ""].filter((part, i) => part !== "" || i === 2).join("_");
   const http = new HttpMetrics({ ...options, prefix });

@@ -1,8 +1,8 @@
-import { type Check, is } from "../../internal/options.js";
+import { type Check, is } from "../../kit/options.js";
 import type { Sample } from "./family.js";
 import { inBraces } from "./names.js";
 
-export const isBuckets: Check = (value) => {
+export const isBuckets: Check<readonly number[]> = (value) => {
   const numbers = is.list(is.number())(value);
   const list = value as readonly number[];
   if (numbers !== undefined || list.length === 0 || list.some((bound, i) => i > 0 && bound <= list[i - 1]!)) {

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Family, Sample } from "./family.js";
 import { inBraces } from "./names.js";
 import { type Labels, type SeriesOptions, SeriesSet } from "./series.js";

@@ -1,8 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { is } from "../../internal/options.js";
-import { type MetricsOptions, readMetricsOptions } from "./options.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
+import { type MetricsOptions, type MetricsSettings, metricsOptions } from "./options.js";
 import { Metrics } from "./registry.js";
 
 export interface MetricsFeature {
@@ -16,7 +16,7 @@ export interface MetricsFeature {
   readonly metrics: Metrics;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface CommonRouteOptions {
     /** False leaves the route out of the metrics of requests. */
     readonly metrics?: boolean;
@@ -31,7 +31,7 @@ interface Running {
 
 interface State {
   readonly registry: Metrics;
-  options: Required<MetricsOptions> | null;
+  options: MetricsSettings | null;
   running: readonly Running[];
 }
 
@@ -47,7 +47,7 @@ export const metricsFeature = feature<MetricsFeature>({
   name: "metrics",
   setup: {
     enableMetrics(host, ...given) {
-      stateOf(host).options = readMetricsOptions(given);
+      stateOf(host).options = metricsOptions.read(given);
     },
   },
   values: { metrics: (host) => stateOf(host).registry },

@@ -1,6 +1,7 @@
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type Fields, type Option, type OptionSet, option, options, type SettingsOf } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { isBuckets } from "./buckets.js";
 import { Counter } from "./counter.js";
 import type { Family } from "./family.js";
@@ -9,26 +10,6 @@ import { Gauge, type GaugeCollect } from "./gauge.js";
 import { Histogram } from "./histogram.js";
 import { checkMetricName } from "./names.js";
 import type { SeriesOptions } from "./series.js";
-
-export interface MetricOptions<Label extends string> {
-  /** A sentence for readers of the metric. */
-  readonly help: string;
-  readonly labels?: readonly Label[];
-  /** Largest number of series; further values of labels are counted together as "other". Default 1000. */
-  readonly maxSeries?: number;
-}
-
-export interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
-  /** Called at each scrape: returns the value, or sets those of a gauge with labels. */
-  readonly collect?: GaugeCollect<Label>;
-  /** Rule that makes one value of those of several workers. Default "sum". */
-  readonly merge?: "sum" | "max" | "min" | "mean";
-}
-
-export interface HistogramOptions<Label extends string> extends MetricOptions<Label> {
-  /** Upper bounds, ascending. Default: seconds from 1 ms to 10 s. */
-  readonly buckets?: readonly number[];
-}
 
 /** Receives the failures of a collection. A metric that fails must not hide the others. */
 export type MetricsWarning = (message: string, error?: unknown) => void;
@@ -40,15 +21,45 @@ export const secondsBuckets: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-const metricChecks: Checks<MetricOptions<string>> = { help: is.text, labels: is.strings, maxSeries: is.integer(1) };
-
-const gaugeChecks: Checks<GaugeOptions<string>> = {
-  ...metricChecks,
-  collect: is.function,
-  merge: is.oneOf("sum", "max", "min", "mean"),
+const fields = {
+  /** A sentence for readers of the metric. */
+  help: option.required(is.text),
+  /** The names of its labels. Default: none. */
+  labels: option(is.strings, []),
+  /** Largest number of series; further values of labels are counted together as "other". Default 1000. */
+  maxSeries: option(is.integer(1), 1000),
 };
 
-const histogramChecks: Checks<HistogramOptions<string>> = { ...metricChecks, buckets: isBuckets };
+const counterOptions = options("counter()", fields);
+
+const gaugeOptions = options("gauge()", {
+  ...fields,
+  /** Called at each scrape: returns the value, or sets those of a gauge with labels. */
+  collect: option<GaugeCollect<string>>(is.function),
+  /** Rule that makes one value of those of several workers. Default "sum". */
+  merge: option(is.oneOf("sum", "max", "min", "mean"), "sum"),
+});
+
+const histogramOptions = options("histogram()", {
+  ...fields,
+  /** Upper bounds, ascending. Default: seconds from 1 ms to 10 s. */
+  buckets: option(isBuckets, secondsBuckets, "seconds from 1 ms to 10 s"),
+});
+
+/** The options of a metric with these labels. */
+type Labelled<F, Label extends string> = {
+  readonly [K in keyof F]?: K extends "labels"
+    ? readonly Label[]
+    : K extends "collect"
+      ? GaugeCollect<Label>
+      : F[K] extends Option<infer Given, infer _>
+        ? Given
+        : never;
+};
+
+export type MetricOptions<Label extends string> = Labelled<typeof counterOptions.fields, Label>;
+export type GaugeOptions<Label extends string> = Labelled<typeof gaugeOptions.fields, Label>;
+export type HistogramOptions<Label extends string> = Labelled<typeof histogramOptions.fields, Label>;
 
 /** The metrics of an application: its own, the framework's, and those of other registries. */
 export class Metrics {
@@ -66,16 +77,15 @@ export class Metrics {
     name: string,
     options: EitherSpelling<MetricOptions<Label>>,
   ): Counter<Label> {
-    const { help, series } = this.#read(name, "counter", options, metricChecks);
+    const { help, series } = this.#read(name, "counter", options, counterOptions);
     const counter = new Counter<Label>(help, series);
     this.addSource(() => [counter.collect()]);
     return counter;
   }
 
   gauge<const Label extends string = never>(name: string, options: EitherSpelling<GaugeOptions<Label>>): Gauge<Label> {
-    const { help, series, given } = this.#read(name, "gauge", options, gaugeChecks);
-    const collect = given.collect as GaugeCollect<Label> | undefined;
-    const gauge = new Gauge<Label>(help, series, given.merge ?? "sum", collect);
+    const { help, series, merge, collect } = this.#read(name, "gauge", options, gaugeOptions);
+    const gauge = new Gauge<Label>(help, series, merge, collect as GaugeCollect<Label> | undefined);
     this.addSource(async () => [await gauge.collect()]);
     return gauge;
   }
@@ -84,8 +94,8 @@ export class Metrics {
     name: string,
     options: EitherSpelling<HistogramOptions<Label>>,
   ): Histogram<Label> {
-    const { help, series, given } = this.#read(name, "histogram", options, histogramChecks);
-    const histogram = new Histogram<Label>(help, series, given.buckets ?? secondsBuckets);
+    const { help, series, buckets } = this.#read(name, "histogram", options, histogramOptions);
+    const histogram = new Histogram<Label>(help, series, buckets);
     this.addSource(() => [histogram.collect()]);
     return histogram;
   }
@@ -130,19 +140,17 @@ export class Metrics {
     this.#warn(`there are two metrics named ${name}; only the first is shown`);
   }
 
-  #read<T extends MetricOptions<string>>(
+  #read<F extends typeof fields & Fields>(
     name: string,
     kind: "counter" | "gauge" | "histogram",
-    options: unknown,
-    checks: Checks<T>,
-  ): { help: string; series: SeriesOptions; given: Partial<T> } {
+    given: unknown,
+    declared: OptionSet<F>,
+  ): SettingsOf<F> & { readonly series: SeriesOptions } {
     checkMetricName(name, kind);
     if (this.#names.has(name)) throw new ValueError(`there is a metric named '${name}' already`);
-    const given = readOptions<T>(`the metric ${name}`, options, checks);
-    const { help, labels = [], maxSeries = 1000 } = given as Partial<MetricOptions<string>>;
-    // The readers of a metric are seldom its authors.
-    if (help === undefined) throw new ValueError(`option 'help' is required in the metric ${name}`);
+    const settings = declared.read([given], `the metric ${name}`);
+    const { labels, maxSeries } = settings as SettingsOf<typeof fields>;
     this.#names.add(name);
-    return { help, series: { name, labels, maxSeries, onOverflow: (message) => this.#warn(message) }, given };
+    return { ...settings, series: { name, labels, maxSeries, onOverflow: (message) => this.#warn(message) } };
   }
 }

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { checkLabelNames, label } from "./names.js";
 
 /** The values of a metric's labels. */

@@ -1,4 +1,4 @@
-import type { WorkerChannel } from "../../server/worker-channel.js";
+import type { WorkerChannel } from "../../server/process/worker-channel.js";
 import { type Family, mergeFamilies, type Sample } from "./family.js";
 
 export interface WorkerMetricsOptions {
@@ -42,7 +42,7 @@ const keptLonger = 5000;
 
 /**
  * Merges the metrics of all workers. The worker that is scraped asks the others, and all of them receive every reply. A
- * counter must never fall: that would be taken for a restart and counted anew. So the last counts of a dead worker are
+ * counter must never fall: that would be taken for a restart and counted again. So the last counts of a dead worker are
  * added to those of the oldest living one, and between two rounds all workers show the result of the last one.
  */
 export class WorkerMetrics {

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { packageFolder } from "../../internal/package-folder.js";
-import { missingFile, readOnce } from "../../internal/page-files.js";
+import { missingFile, publishedFiles, readOnce } from "../../kit/pages/page-files.js";
 
 /** The packages whose files are copied into the built package, and those files; scripts/copy-assets.mjs does it. */
 const files = {
@@ -22,24 +21,22 @@ export interface Asset {
 /** Redoc's one picture comes from elsewhere; an address that does not load makes it leave the picture out. */
 const foreignPicture = "https://cdn.redoc.ly/redoc/logo-mini.svg";
 
+const copies = publishedFiles("openapi/assets");
+
 /** A file of a user interface. */
 export const loadAsset = readOnce(async (name: AssetName): Promise<Asset> => {
   const [packageName, path, type] = files[name];
   try {
-    const body = await readFile(join(await folderOf(packageName), path), "utf8");
+    const published = await copies().catch(() => null);
+    const body = published?.[name] ?? (await fromPackage(packageName, path));
     return { body: body.replaceAll(foreignPicture, "data:,"), type };
   } catch (error) {
     throw missingFile(name, error);
   }
 });
 
-/** The copy that is published with this package; when run from its sources, the package itself. */
-async function folderOf(packageName: string): Promise<string> {
-  const copy = join(packageFolder(), "dist", "openapi", "assets", packageName);
-  try {
-    await readFile(join(copy, "LICENSE"));
-    return copy;
-  } catch {
-    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
-  }
+/** The file of the package itself, when run from the sources. */
+async function fromPackage(packageName: string, path: string): Promise<string> {
+  const folder = dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
+  return readFile(join(folder, path), "utf8");
 }

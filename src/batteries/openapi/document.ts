@@ -1,6 +1,6 @@
 import type { Guard } from "../../guards/guard.js";
 import type { Middleware } from "../../pipeline/middleware.js";
-import type { RouteDefinition } from "../../route/definition.js";
+import type { RouteDefinition } from "../../routing/definition.js";
 import { jsonSchemaOf } from "../../validation/json-schema.js";
 import { isStandardSchema } from "../../validation/standard-schema.js";
 import { ErrorResponses } from "./error-responses.js";
@@ -23,7 +23,7 @@ export interface Api {
 /** The OpenAPI 3.1 document of an application. Routes that are hidden, or not for users, are not in it. */
 export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDocument {
   const routes = api.routes.filter((route) => route.options.hidden !== true && route.internal !== true);
-  const components = new SchemaComponents(schemaNames(routes, settings.schemas ?? {}));
+  const components = new SchemaComponents(schemaNames(routes, settings.schemas));
   const around: Surroundings = {
     middleware: api.middleware,
     guards: api.guards,
@@ -35,7 +35,7 @@ export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDoc
   };
   const paths = pathsOf(routes, around);
   const sockets = socketsOf(routes, around);
-  const tags = tagList(routes, settings.tags ?? {});
+  const tags = tagList(routes, settings.tags);
   const securitySchemes = around.security.all();
   const settled = components.settle({ paths, sockets, responses: around.errors.shared() });
   const shared = {
@@ -46,7 +46,7 @@ export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDoc
   const document: OpenApiDocument = {
     openapi: "3.1.0",
     info: infoOf(settings),
-    servers: (settings.servers ?? ["/"]).map((server) => (typeof server === "string" ? { url: server } : server)),
+    servers: settings.servers.map((server) => (typeof server === "string" ? { url: server } : server)),
     // None, unless an operation says otherwise.
     security: [],
     ...(tags.length > 0 && { tags }),

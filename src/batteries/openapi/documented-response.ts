@@ -1,4 +1,4 @@
-import { type Check, isPlainObject } from "../../internal/options.js";
+import { type Check, isPlainObject } from "../../kit/options.js";
 import { type DescribedSchema, isDescribed } from "../../validation/body-validator.js";
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
 

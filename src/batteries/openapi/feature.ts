@@ -1,6 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import type { DescribedSchema } from "../../validation/body-validator.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
 import { breaksAllCircuits } from "../circuit-breaker/feature.js";
@@ -9,7 +9,7 @@ import { limitsAllRoutes } from "../rate-limit/feature.js";
 import type { Api } from "./document.js";
 import { documentOnDemand } from "./document-on-demand.js";
 import { areResponses, type DocumentedResponse } from "./documented-response.js";
-import { defaultOpenapi, type OpenapiOptions, type OpenapiSettings, readOpenapiOptions } from "./options.js";
+import { type OpenapiOptions, type OpenapiSettings, openapiOptions } from "./options.js";
 import type { OpenApiDocument } from "./types.js";
 
 export interface OpenapiFeature {
@@ -19,7 +19,7 @@ export interface OpenapiFeature {
   openapi(): Promise<OpenApiDocument>;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface HttpRouteOptions {
     /** Further responses for the documentation, by status: a description, a schema, or both; false for a status that is never sent. */
     readonly responses?: Readonly<
@@ -34,7 +34,7 @@ export const openapiFeature = feature<OpenapiFeature>({
   name: "OpenAPI document",
   setup: {
     enableOpenapi(host, ...given) {
-      stateOf(host).settings = readOpenapiOptions(given);
+      stateOf(host).settings = openapiOptions.read(given);
     },
   },
   methods: { openapi: (host) => documentOf(host) },
@@ -55,7 +55,7 @@ export const openapiFeature = feature<OpenapiFeature>({
 });
 
 function documentOf(host: Host): Promise<OpenApiDocument> {
-  return documentOnDemand(apiOf(host), stateOf(host).settings ?? defaultOpenapi);
+  return documentOnDemand(apiOf(host), stateOf(host).settings ?? openapiOptions.read([]));
 }
 
 function apiOf(host: Host): Api {

@@ -1,5 +1,5 @@
-import { ValueError } from "../../internal/value-error.js";
-import type { RouteDefinition } from "../../route/definition.js";
+import { ValueError } from "../../kit/value-error.js";
+import type { RouteDefinition } from "../../routing/definition.js";
 import { parsePattern } from "../../routing/pattern.js";
 
 /** Names of operations: the same method and path always give the same, and no two are equal. */

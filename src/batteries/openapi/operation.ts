@@ -1,7 +1,7 @@
 import type { Guard } from "../../guards/guard.js";
-import { isPlainObject } from "../../internal/options.js";
+import { isPlainObject } from "../../kit/options.js";
 import type { Middleware, MiddlewareFunction } from "../../pipeline/middleware.js";
-import { type RouteDefinition, settingsOf } from "../../route/definition.js";
+import { type RouteDefinition, settingsOf } from "../../routing/definition.js";
 import { parsePattern } from "../../routing/pattern.js";
 import { isBodyValidator } from "../../validation/body-validator.js";
 import type { ErrorKind, ErrorResponses } from "./error-responses.js";

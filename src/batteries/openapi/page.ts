@@ -1,6 +1,7 @@
 import { Response } from "../../http/response.js";
-import { escapeHtml } from "../../internal/escape-html.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { escapeHtml } from "../../kit/pages/escape-html.js";
+import { relativeAddress } from "../../routing/pattern.js";
 import type { AssetName } from "./assets.js";
 
 /** One of the two user interfaces. */
@@ -150,13 +151,4 @@ function policyOf(ui: Interface, nonce: string, origins: readonly string[]): str
     "frame-ancestors 'self'",
     ...ui.policy,
   ].join("; ");
-}
-
-/** One path of a site as seen from another: `/a/docs` to `/openapi.json` is `../openapi.json`. */
-export function relativeAddress(from: string, to: string): string {
-  const here = from.split("/").slice(1, -1);
-  const there = to.split("/").slice(1);
-  let common = 0;
-  while (common < here.length && common < there.length - 1 && here[common] === there[common]) common++;
-  return [...here.slice(common).map(() => ".."), ...there.slice(common)].join("/");
 }

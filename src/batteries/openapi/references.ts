@@ -1,4 +1,4 @@
-import { setOwn } from "../../internal/own-property.js";
+import { setOwn } from "../../kit/own-property.js";
 import type { Direction, JsonSchema } from "../../validation/json-schema.js";
 
 const prefix = "#/components/schemas/";
@@ -29,7 +29,7 @@ export class SplitNames {
 
   constructor(entries: Entries) {
     this.#entries = entries;
-    // A schema that refers to a split one is split too, so this goes on until nothing changes.
+    // A schema that refers to a split one is split too, so this continues until nothing changes.
     for (let before = -1; before !== this.#split.size; ) {
       before = this.#split.size;
       for (const [name, { input, output }] of entries) {

@@ -1,8 +1,8 @@
 import { httpError } from "../../errors/http-error.js";
-import { evaluateConditions } from "../../http/conditional.js";
+import { evaluateConditions } from "../../http/fields/conditional.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import { type AssetName, loadAsset } from "./assets.js";
 import type { OpenapiSettings } from "./options.js";
 import { documentationPage, type Interface, redoc, swaggerUi } from "./page.js";
@@ -51,7 +51,7 @@ function interfaceRoutes(ui: Interface, path: string, settings: OpenapiSettings)
 }
 
 /** The other servers that a user may try the API on. */
-function originsOf({ servers = [] }: OpenapiSettings): string[] {
+function originsOf({ servers }: OpenapiSettings): string[] {
   const urls = servers.map((server) => (typeof server === "string" ? server : server.url));
   return [
     ...new Set(urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url)).map((url) => new URL(url).origin)),

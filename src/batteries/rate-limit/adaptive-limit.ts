@@ -28,7 +28,7 @@ export class AdaptiveLimit {
     this.#since = now;
   }
 
-  /** The limit by now, in milliseconds on a clock that never goes back. */
+  /** The limit now, in milliseconds on a clock that never goes back. */
   current(now: number): number {
     if (now - this.#since >= this.#period) this.#judge(now);
     return Math.floor(this.#limit);

@@ -1,8 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { settingsOf } from "../../route/definition.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { settingsOf } from "../../routing/definition.js";
 import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
 import type { RateLimitStore } from "./store.js";
 
@@ -16,7 +16,7 @@ interface RateLimitOption {
   readonly rateLimit?: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | false;
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface CommonRouteOptions extends RateLimitOption {}
   interface BlueprintOptions extends RateLimitOption {}
 }
@@ -33,7 +33,7 @@ export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
   setup: {
     enableRateLimit(host, config) {
-      stateOf(host).general = RateLimitConfig.from(config);
+      stateOf(host).general = RateLimitConfig.from([config]);
     },
   },
   routeOptions: { rateLimit: { check: isRateLimitOption, websocket: true, blueprint: true } },
@@ -47,7 +47,7 @@ export const rateLimitFeature = feature<RateLimitFeature>({
       given: general?.store,
       local: () => new MemoryRateLimitStore(),
     });
-    host.use(rateLimits(general, store, host.logger));
+    host.use(rateLimits(general, store, host.fallback("rateLimit", new MemoryRateLimitStore()), host.logger));
   },
 });
 

@@ -1,7 +1,7 @@
-import { plainAddress } from "../../http/addresses.js";
+import { plainAddress } from "../../http/peer/addresses.js";
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { ownCopy } from "../../internal/own-copy.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { ownCopy } from "../../kit/own-copy.js";
 
 const maxLength = 64;
 
@@ -10,24 +10,25 @@ export function boundedKey(key: string): string {
   return key.length <= maxLength ? key : nodeCrypto().createHash("sha256").update(key, "utf16le").digest("base64");
 }
 
-/** The key of a client by its address. */
-export function addressKey(request: Request): string {
-  const address = request.ip;
-  if (!address.includes(":")) return boundedKey(address);
-  let key = known.get(address);
-  if (key === undefined) {
-    key = boundedKey(networkOf(address));
-    if (address.length > maxLength) return key;
-    if (known.size >= 1000) known.clear();
-    known.set(ownCopy(address), key);
-  }
-  return key;
+/** Makes the keys of clients by their addresses; those of IPv6 by the first `prefix` bits. */
+export function addressKeys(prefix: number): (request: Request) => string {
+  const known = new Map<string, string>();
+  return (request) => {
+    const address = request.ip;
+    if (!address.includes(":")) return boundedKey(address);
+    let key = known.get(address);
+    if (key === undefined) {
+      key = boundedKey(networkOf(address, prefix));
+      if (address.length > maxLength) return key;
+      if (known.size >= 1000) known.clear();
+      known.set(ownCopy(address), key);
+    }
+    return key;
+  };
 }
 
-const known = new Map<string, string>();
-
-/** An IPv6 client can choose its addresses from a whole /64, so its network is counted. */
-export function networkOf(address: string): string {
+/** An IPv6 client can choose its addresses from a whole /64 or more, so its network is counted. */
+export function networkOf(address: string, prefix = 64): string {
   const plain = plainAddress(address);
   if (plain === null || !plain.includes(":")) return plain ?? address;
   const [before = "", after] = plain.split("::");
@@ -38,6 +39,13 @@ export function networkOf(address: string): string {
     while (groups.length + length < 8) groups.push("0");
     groups.push(...last);
   }
-  const network = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ""));
-  return `${network.join(":")}::/64`;
+  const network = groups.slice(0, Math.ceil(prefix / 16)).map((group, i) => masked(group, prefix - i * 16));
+  return `${network.join(":")}::/${prefix}`;
+}
+
+/** The first `bits` of a group of 16. The last group of some addresses is one of IPv4, of 32. */
+function masked(group: string, bits: number): string {
+  if (group.includes(".")) return group;
+  const value = Number.parseInt(group, 16);
+  return (bits >= 16 ? value : value & (0xffff << (16 - bits))).toString(16);
 }

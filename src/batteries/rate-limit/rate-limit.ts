@@ -1,15 +1,15 @@
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { unavailable } from "../../errors/unavailable.js";
 import { withoutStack } from "../../errors/without-stack.js";
+import { setMissingField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { setMissingField } from "../../http/response-fields.js";
-import { asPromise, isPromise } from "../../internal/is-promise.js";
-import type { Logger } from "../../internal/logger.js";
+import { asPromise, isPromise } from "../../kit/is-promise.js";
+import type { Logger } from "../../kit/logger.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
 import type { RateLimitConfig } from "./config.js";
-import { addressKey, boundedKey } from "./identity.js";
+import { addressKeys, boundedKey } from "./identity.js";
 import { MemoryRateLimitStore } from "./memory-store.js";
 import type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "./store.js";
 
@@ -20,19 +20,23 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
   readonly #config: RateLimitConfig;
   readonly #policy: RatePolicy;
   readonly #limiter: RateLimiter;
-  /** Counts in this process while the store fails. */
-  #fallback: RateLimiter | null = null;
+  /** Counts on this machine while the store fails. */
+  readonly #fallback: RateLimiter | null;
+  /** Counts in this process while that one fails too. */
+  #own: RateLimiter | null = null;
   readonly #adaptive: AdaptiveLimit | null;
   readonly #logger: Logger;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(name: string, config: RateLimitConfig, store: RateLimitStore, logger: Logger) {
+  constructor(name: string, config: RateLimitConfig, store: RateLimitStore, fallback: RateLimitStore, logger: Logger) {
     const { kind, maxKeys } = config;
     const windowMs = config.windowSecs * 1000;
     this.#config = config;
     this.#logger = logger;
     this.#policy = { name, kind: kind === "sliding_window" ? kind : "token_bucket", windowMs, maxKeys };
     this.#limiter = store.limiter(this.#policy);
+    // Made at the start: the supervisor knows limiters by their order, which is the same in all workers.
+    this.#fallback = store === fallback ? null : fallback.limiter(this.#policy);
     this.#adaptive =
       kind === "adaptive"
         ? new AdaptiveLimit({ ...config, windowMs, latencyMs: config.latencyMs }, performance.now())
@@ -58,8 +62,14 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     const undecided = (request: Request, error: unknown, key: string, limit: number): Answer => {
       this.#complain(error);
       if (this.#config.onStoreError === "deny") return onError(request, unavailable(), "async");
-      this.#fallback ??= new MemoryRateLimitStore().limiter(this.#policy);
-      return settle(request, this.#fallback.take(key, limit) as RateVerdict, limit);
+      const alone = (): Answer => {
+        this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
+        return settle(request, this.#own.take(key, limit) as RateVerdict, limit);
+      };
+      if (this.#fallback === null) return alone();
+      const verdict = this.#fallback.take(key, limit);
+      if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
+      return verdict.then((value) => settle(request, value, limit), alone);
     };
     const settle = (request: Request, verdict: RateVerdict, limit: number): Answer => {
       const answer = verdict.allowed ? run(request) : onError(request, tooMany(verdict.retryMs), "sync");
@@ -67,7 +77,8 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
         ? answer.then((response) => describe(response, verdict, limit))
         : describe(answer, verdict, limit);
     };
-    const { key } = this.#config;
+    const { key, ipv6Prefix } = this.#config;
+    const addressKey = addressKeys(ipv6Prefix);
     if (key === undefined) return (request) => decide(request, addressKey(request));
     const decideBy = (request: Request, given: unknown): Answer => {
       if (typeof given === "string") return decide(request, boundedKey(given));
@@ -95,7 +106,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
     const now = performance.now();
     if (now - this.#complainedAt < 10_000) return;
     this.#complainedAt = now;
-    const what = this.#config.onStoreError === "deny" ? "requests are refused" : "each process counts for itself";
+    const what = this.#config.onStoreError === "deny" ? "requests are refused" : "each machine counts for itself";
     this.#logger.error(`the store of the rate limit failed: ${what}`, { error });
   }
 }

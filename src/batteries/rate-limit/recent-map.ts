@@ -1,4 +1,4 @@
-import { ownCopy } from "../../internal/own-copy.js";
+import { ownCopy } from "../../kit/own-copy.js";
 
 /**
  * A map of the keys that were used recently. Two generations take turns: a key that is used moves to the young one, and

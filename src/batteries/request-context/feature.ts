@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import { readCall } from "../../internal/options.js";
+import { options } from "../../kit/config.js";
 import { requestContext } from "./request-context.js";
 
 export interface RequestContextFeature {
@@ -11,7 +11,7 @@ export const requestContextFeature = feature<RequestContextFeature>({
   name: "request context",
   setup: {
     enableRequestContext(_host, ...given) {
-      readCall("enableRequestContext()", given, [], {});
+      options("enableRequestContext()", {}).read(given);
       return requestContext;
     },
   },

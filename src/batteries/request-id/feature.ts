@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import { readCall } from "../../internal/options.js";
+import { options } from "../../kit/config.js";
 import { requestId } from "./request-id.js";
 
 export interface RequestIdFeature {
@@ -11,7 +11,7 @@ export const requestIdFeature = feature<RequestIdFeature>({
   name: "request id",
   setup: {
     enableRequestId(_host, ...given) {
-      readCall("enableRequestId()", given, [], {});
+      options("enableRequestId()", {}).read(given);
       return requestId;
     },
   },

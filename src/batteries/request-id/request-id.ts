@@ -1,6 +1,6 @@
+import { setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { setField } from "../../http/response-fields.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 
 /** Gives every request an id, for the context, the logs and the client. An incoming one is kept as it is. */

@@ -1,10 +1,11 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import { type RequestLogOptions, requestLogger } from "./request-log.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { type RequestLogOptions, requestLogger, requestLogOptions } from "./request-log.js";
 
 export interface LoggingFeature {
   /** Logs method, path, status, latency and time of every request. */
-  enableLogging(options?: RequestLogOptions): this;
+  enableLogging(options?: EitherSpelling<RequestLogOptions>): this;
 }
 
 const stateOf = perHost((): { options: RequestLogOptions | null } => ({ options: null }));
@@ -12,9 +13,8 @@ const stateOf = perHost((): { options: RequestLogOptions | null } => ({ options:
 export const loggingFeature = feature<LoggingFeature>({
   name: "request log",
   setup: {
-    enableLogging(host, options = {}) {
-      requestLogger(options); // Checks the options now, where the mistake was made.
-      stateOf(host).options = options;
+    enableLogging(host, ...given) {
+      stateOf(host).options = requestLogOptions.read(given);
     },
   },
   // Requests may be logged without `enableLogging()`: the options of `run` and the command line decide too.

@@ -1,26 +1,29 @@
 import { requestMethods } from "../../http/methods.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import type { Logger } from "../../internal/logger.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { formatFor, type LogFormat, outputOf } from "../../logging/create-logger.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import type { Logger } from "../../kit/logger.js";
+import { is } from "../../kit/options.js";
+import { formatFor, logFormats, outputOf } from "../../logging/create-logger.js";
 import { escapeJson, escapeText } from "../../logging/escape.js";
 import { isoTime, threeDigits } from "../../logging/iso-time.js";
 import type { LineLevel } from "../../logging/levels.js";
 import { type Paint, paintFor, type Style } from "../../logging/pretty.js";
-import { type LogSink, standardOutput } from "../../logging/sink.js";
+import { isSink, standardOutput } from "../../logging/sink.js";
 
 /** Characters shown of a path and the like. */
 const maxLength = 2048;
 /** Anything but the printable ASCII that stands for itself in a JSON string. */
 const special = /[^\x20!#-[\]-~]/;
 
-export interface RequestLogOptions {
-  /** When not given, that of `app.logger`: pretty in a terminal and JSON elsewhere. */
-  readonly format?: LogFormat | undefined;
+export const requestLogOptions = options("enableLogging()", {
+  /** The format of the lines. Default: that of `app.logger`, pretty in a terminal and JSON elsewhere. */
+  format: option(is.oneOf(...logFormats)),
   /** The output of the lines, in place of `app.logger`. */
-  readonly sink?: LogSink;
-}
+  sink: option(isSink),
+});
+
+export type RequestLogOptions = OptionsOf<typeof requestLogOptions.fields>;
 
 /** Middleware that stands before all other. */
 export interface RequestLog {
@@ -35,8 +38,8 @@ export interface RequestLog {
  * the trace where it has them. The query is left out, since it may hold secrets. Latency ends when the response is ready
  * to be sent. The lines go to `logger`; to another output if one is given.
  */
-export function requestLogger(options: RequestLogOptions = {}, logger?: Logger): RequestLog {
-  const write = lineWriter(readOptions("requestLogger", options, checks), logger);
+export function requestLogger(settings: RequestLogOptions = {}, logger?: Logger): RequestLog {
+  const write = lineWriter(settings, logger);
   return {
     name: "logging",
     early: true,
@@ -75,23 +78,18 @@ function lineWriter({ sink: given, format }: RequestLogOptions, logger: Logger |
 }
 
 function writeFields(logger: Logger, request: Request, status: number, now: number): void {
-  const { ip, knownId, serverSpan } = request;
+  const { ip, knownId, serverSpan, logFields } = request;
   logger[levelOf(request, status)]("request", {
     method: request.method,
     path: shortened(request.path),
     status,
     latency_ms: Number(latency(request, now)),
+    ...logFields,
     ...(ip !== "" && { ip }),
     ...(knownId !== null && { request_id: shortened(knownId) }),
     ...(serverSpan !== null && { trace_id: serverSpan.traceId }),
   });
 }
-
-const checks: Checks<RequestLogOptions> = {
-  format: is.oneOf("json", "pretty"),
-  sink: (value) =>
-    typeof (value as LogSink | null)?.write === "function" ? undefined : "an object with a write method",
-};
 
 type RequestLine = (request: Request, status: number, now: number) => string;
 
@@ -105,6 +103,7 @@ const jsonRequestLine: RequestLine = (request, status, now) =>
   inQuotes(request.path) +
   (statusPieces[status] ??= `","status":${status},"latency_ms":`) +
   latency(request, now) +
+  (request.logFields === null ? "" : fieldsText(request.logFields)) +
   trace(request) +
   client(request.ip, request.knownId);
 
@@ -132,6 +131,10 @@ function headsOf(level: LineLevel): Record<string, string> {
   return Object.assign(Object.create(null), Object.fromEntries(methods.map((method) => [method, head(method, level)])));
 }
 
+function fieldsText(fields: Readonly<Record<string, string | number>>): string {
+  return escapeJson(`,${JSON.stringify(fields).slice(1, -1)}`);
+}
+
 function trace({ serverSpan }: Request): string {
   return serverSpan === null ? "" : `,"trace_id":"${serverSpan.traceId}"`;
 }
@@ -151,9 +154,10 @@ function client(ip: string, id: string | null): string {
 
 function prettyRequestLine(paint: Paint): RequestLine {
   return (request, status, now) => {
-    const { ip, knownId } = request;
+    const { ip, knownId, logFields } = request;
     let line = `${paint("dim", isoTime(wallClock(now)))} ${paint("bold", shown(request.method).padEnd(6))} ${shown(request.path)}`;
     line += ` ${paint(statusStyle(status), String(status))} ${latency(request, now)} ms`;
+    if (logFields !== null) line += ` ${shown(Object.values(logFields).join(" "))}`;
     const rest = [ip, knownId ?? "", request.serverSpan?.traceId ?? ""].filter((part) => part !== "").map(shown);
     return `${rest.length ? `${line} ${paint("dim", rest.join(" "))}` : line}\n`;
   };

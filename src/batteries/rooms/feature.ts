@@ -1,11 +1,10 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { Response } from "../../http/response.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { JoinOptions, StreamOptions } from "./join-options.js";
-import { loadRooms } from "./load.js";
-import { type RoomsOptions, type RoomsSettings, roomsSettings } from "./options.js";
+import { type RoomsOptions, type RoomsSettings, roomsOptions } from "./options.js";
 import type { Room } from "./room.js";
 import type { Rooms } from "./rooms.js";
 import type { RoomStore } from "./store.js";
@@ -62,7 +61,7 @@ export const roomsFeature = feature<RoomsFeature>({
   name: "rooms",
   setup: {
     enableRooms(host, options) {
-      stateOf(host).settings = roomsSettings(options);
+      stateOf(host).settings = roomsOptions.read([options]);
     },
   },
   methods: { rooms: (host, name) => roomsOf(host, "app.rooms()").room(name) },
@@ -81,7 +80,7 @@ export const roomsFeature = feature<RoomsFeature>({
     const state = stateOf(host);
     const { settings } = state;
     if (settings === null) return;
-    state.rooms = (await loadRooms()).startRooms(host, settings);
+    state.rooms = (await import("./start-rooms.js")).startRooms(host, settings);
   },
   drain: (host) => stateOf(host).rooms?.drain(),
   close: (host) => stateOf(host).rooms?.close(),

@@ -1,38 +1,31 @@
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { readEventId } from "./event-id.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
-interface JoinFields {
+const joinOptions = options("join()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
-  readonly info?: unknown;
+  info: option<unknown>(is.anything),
   /** Sends the messages after this id first; "0" for all that are kept. Default: only new messages. */
-  readonly after?: string;
+  after: option(is.string),
   /** Sends `{"room", "id", "data"}` in place of the value alone. Default false. */
-  readonly envelope?: boolean;
-}
+  envelope: option(is.boolean, false),
+});
 
-interface StreamFields {
+const streamOptions = options("stream()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
-  readonly info?: unknown;
+  info: option<unknown>(is.anything),
   /** Sends the messages after this id first, if the client has no id of its own; "0" for all that are kept. */
-  readonly after?: string;
-  /** Seconds without a message after which a comment is sent; 0 for none. Default 15. */
-  readonly heartbeat?: number;
-  /** Milliseconds after which a client reconnects. Default: the client decides. */
-  readonly retry?: number;
-}
+  after: option(is.string),
+  /** Time without a message after which a comment is sent; 0 for none. Default 15 seconds. */
+  heartbeat: option.duration(null, 0, "24d"),
+  /** Time after which a client reconnects. Default: the client decides. */
+  retry: option.duration(null),
+});
 
-export type JoinOptions = EitherSpelling<JoinFields>;
-export type StreamOptions = EitherSpelling<StreamFields>;
+export type JoinOptions = EitherSpelling<OptionsOf<typeof joinOptions.fields>>;
+export type StreamOptions = EitherSpelling<OptionsOf<typeof streamOptions.fields>>;
 
-const joinChecks: Checks<JoinFields> = { info: is.anything, after: is.string, envelope: is.boolean };
-const streamChecks: Checks<StreamFields> = {
-  info: is.anything,
-  after: is.string,
-  heartbeat: is.number(0, 2_147_483),
-  retry: is.integer(0),
-};
 const maxInfo = 1024;
 
 export interface JoinSettings {
@@ -42,7 +35,7 @@ export interface JoinSettings {
 }
 
 export function readJoinOptions(given?: JoinOptions): JoinSettings {
-  const { info, after, envelope = false } = readOptions<JoinFields>("join()", given, joinChecks);
+  const { info, after, envelope } = joinOptions.read([given]);
   return { info: infoText(info), after: readEventId(after), envelope };
 }
 
@@ -54,7 +47,7 @@ export interface StreamSettings {
 }
 
 export function readStreamOptions(given?: StreamOptions): StreamSettings {
-  const { info, after, heartbeat, retry } = readOptions<StreamFields>("stream()", given, streamChecks);
+  const { info, after, heartbeat, retry } = streamOptions.read([given]);
   return { info: infoText(info), after: readEventId(after), heartbeat, retry };
 }
 
@@ -62,4 +55,9 @@ function infoText(info: unknown): string {
   const text = JSON.stringify(info ?? null);
   if (text.length > maxInfo) throw new ValueError(`option 'info' has more than ${maxInfo} bytes as JSON`);
   return text;
+}
+
+/** The id of a message, as a client gives it back. Null for text that is none of ours. */
+export function readEventId(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : null;
 }

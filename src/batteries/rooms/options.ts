@@ -1,65 +1,40 @@
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { httpError } from "../../errors/http-error.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { RoomStore } from "./store.js";
 
-export interface RoomsOptions {
+export const roomsOptions = options("enableRooms()", {
   /** Messages of each room that are kept for clients that come back; 0 for none. Default 100. */
-  readonly history?: number;
-  /** Seconds after its last message for which the messages of a room are kept. Default 3600. */
-  readonly historySecs?: number;
+  history: option(is.integer(0, 10_000), 100),
+  /** Time after its last message for which the messages of a room are kept. Default 1 hour. */
+  historySecs: option.duration("1h", "1ms", "365d"),
   /** Rooms whose messages are kept; beyond it the least recent go. A key-value store keeps all. Default 10000. */
-  readonly maxRooms?: number;
+  maxRooms: option(is.integer(1), 10000),
   /** Bytes of one message as JSON. Default 64 KiB. */
-  readonly maxMessageSize?: number;
+  maxMessageSize: option(is.integer(1, 16 * 1024 * 1024), 65_536, "64 KiB"),
   /** Bytes that may wait for one client to take them. Default 256 KiB. */
-  readonly maxBuffered?: number;
+  maxBuffered: option(is.integer(1), 262_144, "256 KiB"),
   /**
    * Handling of a client for which more waits: "disconnect" ends its connection, so that it comes back and asks for what it
    * has missed; "drop" drops the oldest of its messages. Default "disconnect".
    */
-  readonly onSlow?: "disconnect" | "drop";
+  onSlow: option(is.oneOf("disconnect", "drop"), "disconnect"),
   /** Rooms that one WebSocket can be in. Default 100. */
-  readonly maxJoined?: number;
+  maxJoined: option(is.integer(1), 100),
   /** Clients that `members()` lists; it counts all. Default 1000. */
-  readonly maxListed?: number;
+  maxListed: option(is.integer(0), 1000),
   /** The store of messages and members. Default: the key-value store if one is enabled, else the memory of the server. */
-  readonly store?: RoomStore;
-}
+  store: option<RoomStore>(is.object),
+});
 
-export type RoomsSettings = Required<Omit<RoomsOptions, "store">> & Pick<RoomsOptions, "store">;
-
-const checks: Checks<RoomsOptions> = {
-  history: is.integer(0, 10_000),
-  historySecs: is.number(0.001, 31_536_000),
-  maxRooms: is.integer(1),
-  maxMessageSize: is.integer(1, 16 * 1024 * 1024),
-  maxBuffered: is.integer(1),
-  onSlow: is.oneOf("disconnect", "drop"),
-  maxJoined: is.integer(1),
-  maxListed: is.integer(0),
-  store: is.object,
-};
-
-const defaults: RoomsSettings = {
-  history: 100,
-  historySecs: 3600,
-  maxRooms: 10_000,
-  maxMessageSize: 65_536,
-  maxBuffered: 262_144,
-  onSlow: "disconnect",
-  maxJoined: 100,
-  maxListed: 1000,
-};
-
-export function roomsSettings(given?: EitherSpelling<RoomsOptions>): RoomsSettings {
-  return { ...defaults, ...readOptions<RoomsOptions>("enableRooms()", given, checks) };
-}
+export type RoomsOptions = OptionsOf<typeof roomsOptions.fields>;
+export type RoomsSettings = SettingsOf<typeof roomsOptions.fields>;
 
 const maxName = 200;
 
 /** Names often come from clients, and become keys of stores. */
+/** Clients often choose the name: a wrong one is their mistake. */
 export function checkedName(name: unknown): string {
   if (typeof name === "string" && name !== "" && name.length <= maxName) return name;
-  throw new ValueError(`the name of a room is a string of 1 to ${maxName} characters`);
+  throw httpError("BAD_REQUEST", `the name of a room is a string of 1 to ${maxName} characters`);
 }

@@ -29,12 +29,12 @@ export class RoomLog {
   }
 
   add(room: string, text: string): StoredMessage {
-    // By the clock, so that ids go on growing when the process is started anew.
+    // By the clock, so that ids continue growing when the process is started again.
     this.#lastId = Math.max(this.#lastId + 1, Math.floor(Date.now() * 1000));
     const message = { id: this.#lastId, text };
     const { history, maxRooms } = this.#limits;
     if (history === 0) return message;
-    // A new log says nothing of the messages before it: it may have been dropped, or the process started anew.
+    // A new log says nothing of the messages before it: it may have been dropped, or the process started again.
     const log = this.#alive(room) ?? { messages: [], dropped: message.id - 1, size: 0, sentAt: 0 };
     this.#logs.delete(room);
     this.#logs.set(room, log);

@@ -1,14 +1,20 @@
+import { unavailable } from "../../errors/unavailable.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import { Pace } from "../../internal/pace.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { Pace } from "../../kit/time/pace.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { RoomClient } from "./client.js";
-import { readEventId } from "./event-id.js";
-import { type JoinOptions, readJoinOptions, readStreamOptions, type StreamOptions } from "./join-options.js";
+import {
+  type JoinOptions,
+  readEventId,
+  readJoinOptions,
+  readStreamOptions,
+  type StreamOptions,
+} from "./join-options.js";
 import { LocalRoom } from "./local-room.js";
 import { checkedName, type RoomsSettings } from "./options.js";
 import type { Room, RoomMembers, RoomMessage } from "./room.js";
@@ -67,7 +73,8 @@ export class Rooms {
       joined = { output: new SocketOutput(socket, this.#settings), rooms: new Map() };
       this.#sockets.set(socket, joined);
       const { rooms } = joined;
-      void socket.closed.then(() => {
+      // Before the client has confirmed the close, which one whose session has ended need not do.
+      socket.request.onAbort(() => {
         for (const leave of rooms.values()) leave();
       });
     }
@@ -153,16 +160,16 @@ export class Rooms {
     if (text === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
     const { maxMessageSize } = this.#settings;
     if (isLonger(text, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
-    return String(await this.#store.send(name, text));
+    return String(await available(() => this.#store.send(name, text)));
   }
 
   async #members(name: string): Promise<RoomMembers> {
-    const { count, members } = await this.#store.members(name, this.#settings.maxListed);
+    const { count, members } = await available(() => this.#store.members(name, this.#settings.maxListed));
     return { count, members: members.map(({ id, info }) => ({ id, info: JSON.parse(info) as unknown })) };
   }
 
   async #history(name: string, after?: string): Promise<RoomMessage[]> {
-    const { messages } = await this.#store.since(name, readEventId(after) ?? 0);
+    const { messages } = await available(() => this.#store.since(name, readEventId(after) ?? 0));
     return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as unknown }));
   }
 
@@ -176,6 +183,15 @@ export class Rooms {
       if (more !== null) this.#logger.error(what, { error, ...more });
     });
     return promise;
+  }
+}
+
+/** A store that is away is no fault of the handler: 503. */
+async function available<T>(ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    throw unavailable(cause);
   }
 }
 

@@ -1,5 +1,5 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Directives by name with their sources: `{ "default-src": ["'self'"], "img-src": "*" }`; false leaves one out. */
 export type PolicyDirectives = Readonly<Record<string, string | readonly string[] | false>>;

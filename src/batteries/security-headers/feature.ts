@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { type SecurityHeadersOptions, securityHeaders } from "./security-headers.js";
 
 export interface SecurityHeadersFeature {
@@ -9,5 +9,5 @@ export interface SecurityHeadersFeature {
 
 export const securityHeadersFeature = feature<SecurityHeadersFeature>({
   name: "security headers",
-  setup: { enableSecurityHeaders: (_host, options) => securityHeaders(options) },
+  setup: { enableSecurityHeaders: (_host, ...given) => securityHeaders(given) },
 });

@@ -1,27 +1,21 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 
-/** Time for which browsers use encrypted connections only. */
-export interface HstsOptions {
-  /** Seconds. Default 31536000, a year. */
-  readonly maxAge?: number;
-  /** Default true. */
-  readonly includeSubDomains?: boolean;
+const hstsOptions = options("hsts of enableSecurityHeaders()", {
+  /** Time for which browsers use encrypted connections only. Default 365 days. */
+  maxAge: option.duration("365d"),
+  /** Includes all subdomains. Default true. */
+  includeSubDomains: option(is.boolean, true),
   /** Asks to be built into browsers; see hstspreload.org before you do. Default false. */
-  readonly preload?: boolean;
+  preload: option(is.boolean, false),
   /** Also sent on connections that are not encrypted here, as behind a proxy that ends TLS. Default false. */
-  readonly always?: boolean;
-}
+  always: option(is.boolean, false),
+});
 
-const checks: Checks<HstsOptions> = {
-  maxAge: is.integer(0),
-  includeSubDomains: is.boolean,
-  preload: is.boolean,
-  always: is.boolean,
-};
+export type HstsOptions = OptionsOf<typeof hstsOptions.fields>;
 
-export function strictTransportSecurity(options: HstsOptions | undefined): { value: string; always: boolean } {
-  const given = readOptions<HstsOptions>("hsts of enableSecurityHeaders()", options, checks);
-  const { maxAge = 31_536_000, includeSubDomains = true, preload = false, always = false } = given;
-  const value = `max-age=${maxAge}${includeSubDomains ? "; includeSubDomains" : ""}${preload ? "; preload" : ""}`;
+export function strictTransportSecurity(given: HstsOptions | undefined): { value: string; always: boolean } {
+  const { maxAge, includeSubDomains, preload, always } = hstsOptions.read([given]);
+  const value = `max-age=${Math.round(maxAge)}${includeSubDomains ? "; includeSubDomains" : ""}${preload ? "; preload" : ""}`;
   return { value, always };
 }

@@ -1,68 +1,64 @@
-import { isFieldValue } from "../../http/headers.js";
+import { isFieldValue } from "../../http/fields/headers.js";
+import { setMissingField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { setMissingField } from "../../http/response-fields.js";
-import { type Check, type Checks, is, readOptions } from "../../internal/options.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { type Check, is } from "../../kit/options.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { contentSecurityPolicy, type PolicyDirectives } from "./content-security-policy.js";
 import { type HstsOptions, strictTransportSecurity } from "./hsts.js";
 
+const sendable: Check<string> = (given) =>
+  typeof given === "string" && given.trim() !== "" && isFieldValue(given)
+    ? undefined
+    : "a string that can be sent in a header";
+
+const value = is.either(is.oneOf(false), sendable);
+
 /** Each option is a value to send, or false to send none. Fields that a handler sets itself are kept. */
-export interface SecurityHeadersOptions {
+export const securityHeadersOptions = options("enableSecurityHeaders()", {
   /** Default: the page's own origin only, images also from `data:`, no plugins, no foreign frames. */
-  readonly contentSecurityPolicy?: string | PolicyDirectives | false;
+  contentSecurityPolicy: option<string | PolicyDirectives | false>(is.either(value, is.object)),
   /** Reports violations of the policy, but refuses nothing. Default false. */
-  readonly contentSecurityPolicyReportOnly?: boolean;
+  contentSecurityPolicyReportOnly: option(is.boolean, false),
   /** Default "same-origin". */
-  readonly crossOriginOpenerPolicy?: string | false;
+  crossOriginOpenerPolicy: option(value, "same-origin"),
   /** Default "same-origin". */
-  readonly crossOriginResourcePolicy?: string | false;
+  crossOriginResourcePolicy: option(value, "same-origin"),
   /** Default: none. */
-  readonly crossOriginEmbedderPolicy?: string | false;
+  crossOriginEmbedderPolicy: option(value, false, "none"),
   /** Default: none. */
-  readonly permissionsPolicy?: string | false;
+  permissionsPolicy: option(value, false, "none"),
   /** Default "no-referrer". */
-  readonly referrerPolicy?: string | false;
+  referrerPolicy: option(value, "no-referrer"),
   /** Strict-Transport-Security. Default: a year with subdomains, on encrypted connections. */
-  readonly hsts?: HstsOptions | false;
+  hsts: option<EitherSpelling<HstsOptions> | false>(is.either(is.oneOf(false), is.object)),
   /** X-Content-Type-Options. Default "nosniff". */
-  readonly contentTypeOptions?: "nosniff" | false;
+  contentTypeOptions: option(is.oneOf("nosniff", false), "nosniff"),
   /** X-Frame-Options, for browsers that do not know `frame-ancestors`. Default "SAMEORIGIN". */
-  readonly frameOptions?: "DENY" | "SAMEORIGIN" | false;
-}
+  frameOptions: option(is.oneOf("DENY", "SAMEORIGIN", false), "SAMEORIGIN"),
+});
 
-const value: Check = is.either(is.oneOf(false), sendable);
-
-const checks: Checks<SecurityHeadersOptions> = {
-  contentSecurityPolicy: is.either(value, is.object),
-  contentSecurityPolicyReportOnly: is.boolean,
-  crossOriginOpenerPolicy: value,
-  crossOriginResourcePolicy: value,
-  crossOriginEmbedderPolicy: value,
-  permissionsPolicy: value,
-  referrerPolicy: value,
-  hsts: is.either(is.oneOf(false), is.object),
-  contentTypeOptions: is.oneOf("nosniff", false),
-  frameOptions: is.oneOf("DENY", "SAMEORIGIN", false),
-};
+export type SecurityHeadersOptions = OptionsOf<typeof securityHeadersOptions.fields>;
 
 /** Adds the fields that make browsers handle responses carefully. */
-export function securityHeaders(options: unknown): Middleware {
-  const given = readOptions<SecurityHeadersOptions>("enableSecurityHeaders()", options, checks);
-  const fields: string[] = [];
-  const add = (name: string, chosen: string | false | undefined, fallback: string | false): void => {
-    const text = chosen ?? fallback;
-    if (text !== false) fields.push(name, text);
-  };
-  const policyName = `Content-Security-Policy${given.contentSecurityPolicyReportOnly ? "-Report-Only" : ""}`;
-  add(policyName, contentSecurityPolicy(given.contentSecurityPolicy), false);
-  add("Cross-Origin-Opener-Policy", given.crossOriginOpenerPolicy, "same-origin");
-  add("Cross-Origin-Resource-Policy", given.crossOriginResourcePolicy, "same-origin");
-  add("Cross-Origin-Embedder-Policy", given.crossOriginEmbedderPolicy, false);
-  add("Permissions-Policy", given.permissionsPolicy, false);
-  add("Referrer-Policy", given.referrerPolicy, "no-referrer");
-  add("X-Content-Type-Options", given.contentTypeOptions, "nosniff");
-  add("X-Frame-Options", given.frameOptions, "SAMEORIGIN");
+export function securityHeaders(args: readonly unknown[]): Middleware {
+  const given = securityHeadersOptions.read(args);
+  const sent: readonly [name: string, value: string | false][] = [
+    [
+      `Content-Security-Policy${given.contentSecurityPolicyReportOnly ? "-Report-Only" : ""}`,
+      contentSecurityPolicy(given.contentSecurityPolicy),
+    ],
+    ["Cross-Origin-Opener-Policy", given.crossOriginOpenerPolicy],
+    ["Cross-Origin-Resource-Policy", given.crossOriginResourcePolicy],
+    ["Cross-Origin-Embedder-Policy", given.crossOriginEmbedderPolicy],
+    ["Permissions-Policy", given.permissionsPolicy],
+    ["Referrer-Policy", given.referrerPolicy],
+    ["X-Content-Type-Options", given.contentTypeOptions],
+    ["X-Frame-Options", given.frameOptions],
+  ];
+  const fields = sent.flatMap(([name, text]) => (text === false ? [] : [name, text]));
   const hsts = given.hsts === false ? null : strictTransportSecurity(given.hsts);
 
   return {
@@ -83,9 +79,4 @@ export function securityHeaders(options: unknown): Middleware {
 /** Encrypted here, or at a proxy that is trusted. */
 function isSecure(request: Request): boolean {
   return request.source.secure || (request.host?.originOf?.(request).startsWith("https:") ?? false);
-}
-
-function sendable(given: unknown): string | undefined {
-  const sound = typeof given === "string" && given.trim() !== "" && isFieldValue(given);
-  return sound ? undefined : "a string that can be sent in a header";
 }

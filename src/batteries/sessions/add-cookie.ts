@@ -1,5 +1,5 @@
+import { setMissingField } from "../../http/fields/response-fields.js";
 import type { Response } from "../../http/response.js";
-import { setMissingField } from "../../http/response-fields.js";
 
 /** Gives a client its cookie; the response must not be shared with other clients. */
 export function addCookie(response: Response, cookie: string): void {

@@ -1,7 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import { hostCookieName } from "../../http/cookies.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import { hostCookieName } from "../../http/fields/cookies.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { needsSecretOrStore, type SessionOptions, type SessionSettings, sessionSettings } from "./options.js";
 import type { Session } from "./session.js";

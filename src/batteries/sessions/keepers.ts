@@ -1,6 +1,6 @@
-import { asPromise, isPromise } from "../../internal/is-promise.js";
-import { isPlainObject } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { asPromise, isPromise } from "../../kit/is-promise.js";
+import { isPlainObject } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { SessionSettings } from "./options.js";
 import { encryptedSeal, signedSeal } from "./seal.js";
 import { type LoadedSession, sessionId } from "./session.js";

@@ -1,6 +1,7 @@
-import { textSize } from "../../internal/own-copy.js";
-import { type Linked, RecencyList } from "../../internal/recency-list.js";
-import { ValueError } from "../../internal/value-error.js";
+import { textSize } from "../../kit/own-copy.js";
+import { type Linked, RecencyList } from "../../kit/recency-list.js";
+import { ValueError } from "../../kit/value-error.js";
+import type { EndingListener } from "../../pipeline/open-authorities.js";
 import { perProcess } from "../../pipeline/shared-stores.js";
 import type { SessionStore, StoredSession } from "./store.js";
 
@@ -29,6 +30,7 @@ export class MemorySessionStore implements SessionStore {
   readonly limit: number;
   /** @internal */
   readonly maxSize: number;
+  readonly #listeners: EndingListener[] = [];
   #size = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -52,7 +54,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   set(key: string, session: StoredSession, ttl: number): void {
-    this.destroy(key);
+    this.#remove(key);
     const json = JSON.stringify(session);
     const size = textSize(key) + textSize(json) + overhead;
     const entry: Entry = { key, json, expires: Date.now() + ttl * 1000, size, newer: null, older: null };
@@ -69,6 +71,15 @@ export class MemorySessionStore implements SessionStore {
   }
 
   destroy(key: string): void {
+    this.#remove(key);
+    for (const listener of this.#listeners) listener.ended(key);
+  }
+
+  watch(listener: EndingListener): void {
+    this.#listeners.push(listener);
+  }
+
+  #remove(key: string): void {
     const entry = this.#entries.get(key);
     if (entry) this.#drop(entry);
   }

@@ -1,10 +1,22 @@
 import { warnOnce } from "../../auth/warn-once.js";
-import { type CookieOptions, serializeCookie } from "../../http/cookies.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type CookieOptions, serializeCookie } from "../../http/fields/cookies.js";
+import { checkedOptions, type OptionsOf, option, options } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { type Check, is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Secret } from "./seal.js";
 import type { SessionStore } from "./store.js";
+
+const isSecret: Check<Secret> = (value) =>
+  typeof value === "string" || value instanceof Uint8Array ? undefined : "a string or bytes";
+
+export const secretCheck = is.either<[Secret, readonly Secret[]]>(isSecret, is.list(isSecret));
+
+const isStore: Check<SessionStore> = (value) => {
+  const methods = ["get", "set", "touch", "destroy"] as const;
+  const sound = methods.every((name) => typeof (value as SessionStore | null)?.[name] === "function");
+  return sound ? undefined : "an object with get, set, touch and destroy";
+};
 
 /** The session's cookie. It has no Max-Age unless sessions are persistent. */
 export type SessionCookie = Pick<
@@ -15,22 +27,24 @@ export type SessionCookie = Pick<
   readonly name?: string;
 };
 
-export interface SessionOptions {
+const sessionOptions = options("enableSessions", {
   /** Seals sessions that the cookie itself holds. Of several the first seals and all open: so a secret is changed. */
-  readonly secret?: Secret | readonly Secret[];
+  secret: option.secret(secretCheck),
   /** Keeps sessions on the server; the cookie then holds a random token. Default without a secret: the key-value store. */
-  readonly store?: SessionStore;
+  store: option(isStore),
   /** Encrypts a session in a cookie; false signs it only, so that the client can read it. Default true. */
-  readonly encrypted?: boolean;
-  /** Seconds without a request that uses the session until it ends. Default one day. */
-  readonly idleTimeout?: number;
-  /** Seconds from the beginning of a session to its end. Default 7 days. */
-  readonly absoluteTimeout?: number;
+  encrypted: option(is.boolean, true),
+  /** Time without a request that uses the session until it ends, in whole seconds. Default 1 day. */
+  idleTimeout: option.duration("1d", "1s", "36500d"),
+  /** Time from the beginning of a session to its end, in whole seconds. Default 7 days. */
+  absoluteTimeout: option.duration("7d", "1s", "36500d"),
   /** Lets the browser keep the cookie when it is closed. Default false. */
-  readonly persistent?: boolean;
+  persistent: option(is.boolean, false),
   /** The attributes of the session's cookie. Default: HttpOnly, SameSite=Lax, for the path "/". */
-  readonly cookie?: EitherSpelling<SessionCookie>;
-}
+  cookie: option<EitherSpelling<SessionCookie>>(is.object),
+});
+
+export type SessionOptions = OptionsOf<typeof sessionOptions.fields>;
 
 /** The options with their defaults. */
 export interface SessionSettings {
@@ -47,18 +61,13 @@ export interface SessionSettings {
   readonly cookie: CookieOptions;
 }
 
-const day = 24 * 3600;
 const adviceBytes = 32;
 
 export function sessionSettings(given: unknown): SessionSettings {
-  const options = readOptions<SessionOptions>("enableSessions", given, checks);
+  const options = sessionOptions.read([given]);
   const { secret, store } = options;
   if (secret !== undefined && store !== undefined) throw needsSecretOrStore();
-  const { name: chosen, ...cookie } = readOptions<SessionCookie>(
-    "the cookie of enableSessions",
-    options.cookie,
-    cookieChecks,
-  );
+  const { name: chosen, ...cookie } = readCookie("the cookie of enableSessions", options.cookie);
   const name = chosen ?? "session";
   const whole: CookieOptions = { httpOnly: true, sameSite: "lax", ...cookie };
   // Browsers take a name with such a prefix over HTTPS alone.
@@ -67,10 +76,10 @@ export function sessionSettings(given: unknown): SessionSettings {
   return {
     secrets: secret === undefined ? [] : checkSecrets(secret),
     store: store ?? null,
-    encrypted: options.encrypted ?? true,
-    idleTimeout: options.idleTimeout ?? day,
-    absoluteTimeout: options.absoluteTimeout ?? 7 * day,
-    persistent: options.persistent ?? false,
+    encrypted: options.encrypted,
+    idleTimeout: Math.ceil(options.idleTimeout),
+    absoluteTimeout: Math.ceil(options.absoluteTimeout),
+    persistent: options.persistent,
     cookieName: name,
     named: chosen !== undefined,
     cookie: { ...whole, ...secure },
@@ -97,28 +106,8 @@ export function checkSecrets(given: Secret | readonly Secret[]): readonly Secret
   return secrets;
 }
 
-function isSecret(value: unknown): string | undefined {
-  return typeof value === "string" || value instanceof Uint8Array ? undefined : "a string or bytes";
-}
-
-export const secretCheck = is.either(isSecret, is.list(isSecret));
-
-const checks: Checks<SessionOptions> = {
-  secret: secretCheck,
-  store: (value) => {
-    const methods = ["get", "set", "touch", "destroy"] as const;
-    const sound = methods.every((name) => typeof (value as SessionStore | null)?.[name] === "function");
-    return sound ? undefined : "an object with get, set, touch and destroy";
-  },
-  encrypted: is.boolean,
-  idleTimeout: is.integer(1),
-  absoluteTimeout: is.integer(1),
-  persistent: is.boolean,
-  cookie: is.object,
-};
-
 // The values are checked by the cookie itself.
-const cookieChecks: Checks<SessionCookie> = {
+const readCookie = checkedOptions<SessionCookie>({
   name: is.text,
   domain: is.anything,
   path: is.anything,
@@ -127,4 +116,4 @@ const cookieChecks: Checks<SessionCookie> = {
   sameSite: is.anything,
   partitioned: is.anything,
   priority: is.anything,
-};
+});

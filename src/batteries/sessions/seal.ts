@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 
 /** Turns text into something that only a holder of the secret can make, or read. */
 export interface Seal {

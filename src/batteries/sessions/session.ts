@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 
 /** The data of sessions. Declare the keys by merging into this interface. */
 export interface SessionData {

@@ -1,18 +1,21 @@
-import { serializeCookie } from "../../http/cookies.js";
+import { serializeCookie } from "../../http/fields/cookies.js";
+import { addVary } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { addVary } from "../../http/response-fields.js";
-import { asPromise, isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../kit/is-promise.js";
 import type { Middleware } from "../../pipeline/middleware.js";
+import { OpenAuthorities } from "../../pipeline/open-authorities.js";
 import { addCookie } from "./add-cookie.js";
 import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";
 import type { SessionSettings } from "./options.js";
-import { type LoadedSession, nowInSeconds, Session, type SessionOutcome } from "./session.js";
+import { type LoadedSession, nowInSeconds, Session, type SessionOutcome, sessionId } from "./session.js";
+import { SessionAuthority, type WatchSession } from "./session-authority.js";
 
 interface Opened {
   readonly session: Session;
-  /** True if the session was used. */
-  used: boolean;
+  readonly loaded: LoadedSession | null;
+  /** Null if the session was not used. */
+  authority: SessionAuthority | null;
 }
 
 /** Finds the session of a request and stores its changes. */
@@ -21,12 +24,15 @@ export class Sessions {
   readonly #keeper: SessionKeeper;
   readonly #secure: () => boolean;
   readonly #opened = new WeakMap<Request, Opened>();
+  /** WebSockets and streams, by the id of their session. */
+  readonly #open: OpenAuthorities;
 
   /** `secure` returns true if the cookie is for HTTPS alone; used if the options do not set it. */
   constructor(settings: SessionSettings, secure: () => boolean) {
     this.settings = settings;
     this.#keeper = settings.store ? storeKeeper(settings.store) : cookieKeeper(settings);
     this.#secure = secure;
+    this.#open = new OpenAuthorities(() => settings.store ?? {});
   }
 
   get middleware(): Middleware {
@@ -36,7 +42,7 @@ export class Sessions {
       early: true,
       before: (request: Request) => {
         request.strictJson = true;
-        return this.#keeper.lazy ? undefined : this.#open(request);
+        return this.#keeper.lazy ? undefined : this.#load(request);
       },
       after: (request, response) => this.#close(request, response),
     };
@@ -51,11 +57,17 @@ export class Sessions {
       opened = this.#remember(request, loaded);
     }
     request.personal = true;
-    opened.used = true;
+    if (opened.authority === null) {
+      opened.authority = new SessionAuthority(this.#watch, opened.loaded?.token ?? null);
+      request.acceptedWith(opened.authority);
+    }
     return opened.session;
   }
 
-  #open(request: Request): void | Promise<void> {
+  readonly #watch: WatchSession = (token, end) =>
+    this.#open.watch(sessionId(token), async () => this.#keeper.lazy || (await this.#keeper.load(token)) !== null, end);
+
+  #load(request: Request): void | Promise<void> {
     const cookie = this.#cookie(request);
     if (cookie === undefined) return undefined;
     const loaded = this.#keeper.load(cookie);
@@ -71,7 +83,8 @@ export class Sessions {
   }
 
   #remember(request: Request, loaded: LoadedSession | null): Opened {
-    const opened = { session: new Session(loaded && this.#isAlive(loaded) ? loaded : null), used: false };
+    const found = loaded !== null && this.#isAlive(loaded) ? loaded : null;
+    const opened: Opened = { session: new Session(found), loaded: found, authority: null };
     this.#opened.set(request, opened);
     return opened;
   }
@@ -84,12 +97,15 @@ export class Sessions {
   #close(request: Request, response: Response): void | Promise<void> {
     const opened = this.#opened.get(request);
     if (opened === undefined) return undefined;
-    if (opened.used) addVary(response, "Cookie");
+    if (opened.authority !== null) addVary(response, "Cookie");
     // The changes of a handler that threw are not stored.
     if (response.status >= 500) return undefined;
-    const kept = this.#keep(opened.session.outcome());
+    const outcome = opened.session.outcome();
+    if (outcome.kind === "new") opened.authority?.leave();
+    const kept = this.#keep(outcome);
     const add = (cookie: string | null): void => {
       if (cookie !== null) addCookie(response, cookie);
+      if (outcome.kind === "new") opened.authority?.follow((outcome as { token: string }).token);
     };
     return isPromise(kept) ? (kept as Promise<string | null>).then(add) : add(kept);
   }
@@ -99,7 +115,7 @@ export class Sessions {
     const { kind, previous } = outcome;
     if (kind === "nothing") return null;
     if (kind === "ended") {
-      const ended = this.#keeper.end(previous!);
+      const ended = this.#end(previous!);
       const cookie = this.#setCookie("", 0);
       return isPromise(ended) ? asPromise(ended).then(() => cookie) : cookie;
     }
@@ -109,11 +125,20 @@ export class Sessions {
     const ttl = Math.min(this.settings.idleTimeout, created + this.settings.absoluteTimeout - now);
     const isNew = kind === "new";
     const keep = (): string | Promise<string> => this.#keeper.keep({ token, created, active: now, data }, ttl, isNew);
-    const over = isNew && previous ? this.#keeper.end(previous) : undefined;
+    const over = isNew && previous ? this.#end(previous) : undefined;
     const value = isPromise(over) ? asPromise(over).then(keep) : keep();
     const needed = isNew || this.#keeper.lazy || this.settings.persistent;
     const cookie = (held: string): string | null => (needed ? this.#setCookie(held, ttl) : null);
     return isPromise(value) ? (value as Promise<string>).then(cookie) : cookie(value);
+  }
+
+  #end(session: LoadedSession): unknown {
+    const end = (): void => {
+      // A store of the application need not report it.
+      if (!this.#open.isEmpty) this.#open.end(sessionId(session.token));
+    };
+    const ended = this.#keeper.end(session);
+    return isPromise(ended) ? asPromise(ended).then(end) : end();
   }
 
   #setCookie(value: string, seconds: number): string {

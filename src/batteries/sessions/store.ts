@@ -1,3 +1,5 @@
+import type { EndingSource } from "../../pipeline/open-authorities.js";
+
 /** A stored session: times in seconds since 1970, and the data of the application. */
 export interface StoredSession {
   readonly created: number;
@@ -7,9 +9,10 @@ export interface StoredSession {
 
 /**
  * Keeps sessions on the server. The key is a hash of the cookie's value, so that a reader of the store cannot take over
- * a session. Each method may return a promise.
+ * a session. Each method may return a promise. `watch` is optional: the store reports keys that `destroy` is called with, in
+ * all processes.
  */
-export interface SessionStore {
+export interface SessionStore extends EndingSource {
   get(key: string): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
   /** Keeps a new session for so many seconds. */
   set(key: string, session: StoredSession, ttl: number): unknown;

@@ -1,87 +1,41 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ConfigOf } from "../../internal/config-of.js";
-import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readCall, required, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { config, type OptionsOf, option } from "../../kit/config.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { parsePattern } from "../../routing/pattern.js";
 
-export interface StaticFilesOptions {
-  /** The directory that holds the files. */
-  readonly directory: string | URL;
-  /** The path below which they are served. Default "/static". */
-  readonly prefix?: string;
-  /** The file served for a directory. Default "index.html". */
-  readonly indexFile?: string;
-  /** Seconds for which a client may keep a file without asking again. Default 3600. */
-  readonly cacheMaxAge?: number;
-  /** Serves `app.js.br` or `app.js.gz` in place of `app.js` to clients that accept it. Default true. */
-  readonly precompressed?: boolean;
-  /** Handling of names that begin with a dot. Default "deny". */
-  readonly dotfiles?: "allow" | "deny";
-}
-
-const checks: Checks<StaticFilesOptions> = {
-  directory: is.either(is.text, (value) =>
-    value instanceof URL && value.protocol === "file:" ? undefined : "a file: URL",
-  ),
-  prefix: is.path,
-  indexFile: (value) => (typeof value === "string" && /^[^/\\\0]+$/.test(value) ? undefined : "the name of a file"),
-  cacheMaxAge: is.integer(0),
-  precompressed: is.boolean,
-  dotfiles: is.oneOf("allow", "deny"),
-};
-
-const contractOrder = ["directory", "prefix", "indexFile", "cacheMaxAge"] as const;
-
-type Given = [
-  directoryOrOptions: string | URL | EitherSpelling<StaticFilesOptions>,
-  prefix?: string,
-  indexFile?: string,
-  cacheMaxAge?: number,
-];
-
-class BaseConfig {
-  /** Absolute. */
-  readonly directory: string;
-  readonly prefix: string;
-  readonly precompressed: boolean;
-  readonly dotfiles: "allow" | "deny";
-  readonly #indexFile: string;
-  readonly #cacheMaxAge: number;
-
-  constructor(...given: Given) {
-    const options = readCall<StaticFilesOptions>("StaticFilesConfig", given, contractOrder, checks);
-    this.directory = readDirectory(required("StaticFilesConfig", options, "directory"));
-    this.prefix = readPrefix(options.prefix ?? "/static");
-    this.precompressed = options.precompressed ?? true;
-    this.dotfiles = options.dotfiles ?? "deny";
-    this.#indexFile = options.indexFile ?? "index.html";
-    this.#cacheMaxAge = options.cacheMaxAge ?? 3600;
-  }
-
-  get indexFile(): string {
-    return this.#indexFile;
-  }
-
-  get cacheMaxAge(): number {
-    return this.#cacheMaxAge;
-  }
-}
-
 /** The directory that is served, the path prefix and the headers of its files. */
-export class StaticFilesConfig extends BaseConfig {
-  /** Takes a config, its fields, or the contract's positional arguments. */
-  static from(given: readonly unknown[]): StaticFilesConfig {
-    return given[0] instanceof StaticFilesConfig ? given[0] : new StaticFilesConfig(...(given as Given));
-  }
+export class StaticFilesConfig extends config(
+  "StaticFilesConfig",
+  {
+    /** The directory that holds the files. */
+    directory: option.required(isDirectory, readDirectory),
+    /** The path below which they are served. Default "/static". */
+    prefix: option.made(is.path, readPrefix, "/static"),
+    /** The file served for a directory. Default "index.html". */
+    indexFile: option<string>(isFileName, "index.html"),
+    /** Time for which a client may keep a file without asking again. Default 1 hour. */
+    cacheMaxAge: option.duration("1h"),
+    /** Serves `app.js.br` or `app.js.gz` in place of `app.js` to clients that accept it. Default true. */
+    precompressed: option(is.boolean, true),
+    /** Handling of names that begin with a dot. Default "deny". */
+    dotfiles: option(is.oneOf("allow", "deny"), "deny"),
+  },
+  { order: ["directory", "prefix", "indexFile", "cacheMaxAge"] },
+) {}
+
+export type StaticFilesOptions = OptionsOf<typeof StaticFilesConfig.options.fields>;
+
+function isDirectory(value: unknown): string | undefined {
+  if (value instanceof URL && value.protocol === "file:") return undefined;
+  return is.text(value) === undefined ? undefined : "a non-empty string, or a file: URL";
 }
-export interface StaticFilesConfig extends ConfigOf<"StaticFilesConfig"> {
-  readonly index_file: string;
-  readonly cache_max_age: number;
+
+function isFileName(value: unknown): string | undefined {
+  return typeof value === "string" && /^[^/\\\0]+$/.test(value) ? undefined : "the name of a file";
 }
-addSnakeNames(BaseConfig.prototype, ["indexFile", "cacheMaxAge"]);
 
 function readDirectory(given: string | URL): string {
   const path = typeof given === "string" ? resolve(given) : resolve(fileURLToPath(given));

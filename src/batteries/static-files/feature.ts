@@ -1,7 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { Duration } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { StaticFilesConfig, type StaticFilesOptions } from "./config.js";
 
@@ -11,7 +12,7 @@ export interface StaticFilesFeature {
     directoryOrOptions: string | URL | ConfigOf<"StaticFilesConfig"> | EitherSpelling<StaticFilesOptions>,
     prefix?: string,
     indexFile?: string,
-    cacheMaxAge?: number,
+    cacheMaxAge?: Duration,
   ): this;
 }
 

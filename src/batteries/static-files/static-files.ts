@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HttpError, httpError } from "../../errors/http-error.js";
-import { type ContentCoding, codingNegotiator } from "../../http/accept-encoding.js";
-import { FileBody } from "../../http/file-body.js";
-import { mediaType } from "../../http/media-types.js";
-import { openFile } from "../../http/open-file.js";
+import { type ContentCoding, codingNegotiator } from "../../http/fields/accept-encoding.js";
+import { mediaType } from "../../http/fields/media-types.js";
+import { FileBody } from "../../http/files/file-body.js";
+import { openFile } from "../../http/files/open-file.js";
+import { sendFile } from "../../http/files/send-file.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { sendFile } from "../../http/send-file.js";
 import { isCompressible } from "../compression/compressible.js";
 import type { StaticFilesConfig } from "./config.js";
 import { locate } from "./locate.js";

@@ -1,148 +1,81 @@
-import type { ConfigOf } from "../../internal/config-of.js";
-import { addSnakeNames, type EitherSpelling } from "../../internal/names.js";
-import { inspectSymbol } from "../../internal/node-modules.js";
-import { type Check, type Checks, is, isPlainObject, readCall, show } from "../../internal/options.js";
-import type { AttributeValue } from "../../internal/tracer.js";
-import { ValueError } from "../../internal/value-error.js";
-import { type LogLevel, logLevels } from "../../logging/levels.js";
+import { config, type OptionsOf, option } from "../../kit/config.js";
+import { type Check, is, isPlainObject } from "../../kit/options.js";
+import type { AttributeValue } from "../../kit/tracer.js";
+import { logLevels } from "../../logging/levels.js";
 
 /** `http/protobuf` is OTLP over HTTP, `grpc` over gRPC. */
-export type OtlpProtocol = "http/protobuf" | "grpc";
+export type OtlpProtocol = (typeof otlpProtocols)[number];
+export const otlpProtocols = ["http/protobuf", "grpc"] as const;
 
-/** Options of telemetry. An option that is not given is taken from the standard `OTEL_*` variables, then from the default. */
-export interface OpenTelemetryOptions {
-  /** The name of the service. Default `framework-service`. */
-  readonly serviceName?: string;
-  /** The URL of the collector. Default `http://localhost:4318`, for gRPC `http://localhost:4317`. */
-  readonly otlpEndpoint?: string;
-  /** The share of traces that begin here and are recorded, from 0 to 1. Default 1. The decision of a caller is followed. */
-  readonly samplingRate?: number;
-  /** The protocol of the exports. Default `http/protobuf`. */
-  readonly protocol?: OtlpProtocol;
-  /** Header fields of each export, such as a key. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Compression of exports over HTTP. Default `none`. */
-  readonly compression?: "none" | "gzip";
-  /** Attributes of the service: `{ "deployment.environment.name": "staging" }`. */
-  readonly resourceAttributes?: Readonly<Record<string, AttributeValue>>;
-  /** False exports no spans; the trace context is passed on. Default true. */
-  readonly traces?: boolean;
-  /** False exports no metrics. Default true. */
-  readonly metrics?: boolean;
-  /** Exports log lines from this level on; true for `info`. Default false. */
-  readonly logs?: boolean | LogLevel;
-  /** False records no spans for `fetch`, and does not pass the trace on in it. Default true. */
-  readonly fetch?: boolean;
-  /** Hosts to which `fetch` passes the trace on: `["api.example.com"]`. Default: all. */
-  readonly propagateTo?: readonly string[];
-  /** True records queries of URLs, which may hold secrets. Default false. */
-  readonly recordQuery?: boolean;
-  /** Seconds between two exports of metrics. Default 60. */
-  readonly metricInterval?: number;
-  /** Seconds that the end of the application may wait for the last export. Default 3. */
-  readonly flushTimeout?: number;
-}
+export const defaultServiceName = "framework-service";
 
 const attribute = is.either(is.string, is.number(), is.boolean, is.list(is.either(is.string, is.number(), is.boolean)));
-const record =
-  (item: Check, what: string): Check =>
-  (value) =>
-    isPlainObject(value) && Object.values(value).every((member) => item(member) === undefined) ? undefined : what;
 
-const checks: Checks<OpenTelemetryOptions> = {
-  serviceName: is.text,
-  // Checked separately: the message of a failed check shows the value, and a URL may hold a password.
-  otlpEndpoint: is.anything,
-  samplingRate: is.number(0, 1),
-  protocol: is.oneOf("http/protobuf", "grpc"),
-  // Values may be keys: they are not shown.
-  headers: is.anything,
-  compression: is.oneOf("none", "gzip"),
-  resourceAttributes: record(attribute, "an object of strings, numbers, booleans and lists of these"),
-  traces: is.boolean,
-  metrics: is.boolean,
-  logs: is.either(is.boolean, is.oneOf(...logLevels)),
-  fetch: is.boolean,
-  propagateTo: is.list(is.text),
-  recordQuery: is.boolean,
-  metricInterval: is.number(0.001, 2_147_483),
-  flushTimeout: is.number(0, 600),
-};
+/**
+ * The name of the service, the collector and the sampling of telemetry. An option that is not given is taken from the
+ * standard `OTEL_*` variables, then from the default.
+ */
+export class OpenTelemetryConfig extends config(
+  "OpenTelemetryConfig",
+  {
+    /** The name of the service. Default `framework-service`. */
+    serviceName: option(is.text, defaultServiceName),
+    /** The URL of the collector. Default `http://localhost:4318`, for gRPC `http://localhost:4317`. */
+    otlpEndpoint: option.secret<string>((value) =>
+      isEndpoint(value) ? undefined : "a URL that begins with http:// or https://",
+    ),
+    /** The share of traces that begin here and are recorded, from 0 to 1. Default 1. The decision of a caller is followed. */
+    samplingRate: option(is.number(0, 1)),
+    /** The protocol of the exports. Default: `http/protobuf`, and `grpc` at port 4317, which belongs to it. */
+    protocol: option(is.oneOf(...otlpProtocols)),
+    /** Header fields of each export, such as a key. */
+    headers: option.secret(areHeaders()),
+    /** Compression of exports over HTTP. Default `none`. */
+    compression: option(is.oneOf("none", "gzip")),
+    /** Attributes of the service: `{ "deployment.environment.name": "staging" }`. */
+    resourceAttributes: option(areAttributes(), {}),
+    /** False exports no spans; the trace context is passed on. Default true. */
+    traces: option(is.boolean),
+    /** False exports no metrics. Default true. */
+    metrics: option(is.boolean),
+    /** Exports log lines from this level on; true for `info`. Default false. */
+    logs: option(is.either(is.boolean, is.oneOf(...logLevels))),
+    /** False records no spans for `fetch`, and does not pass the trace on in it. Default true. */
+    fetch: option(is.boolean, true),
+    /** Hosts to which `fetch` passes the trace on: `["api.example.com"]`. Default: all. */
+    propagateTo: option(is.list(is.text)),
+    /** True records queries of URLs, which may hold secrets. Default false. */
+    recordQuery: option(is.boolean, false),
+    /** Time between two exports of metrics. Default 1 minute. */
+    metricInterval: option.duration(null, "1ms", "24d"),
+    /** Time for which the end of the application may wait for the last export. Default 3 seconds. */
+    flushTimeout: option.duration("3s", 0, "10m"),
+  },
+  {
+    order: ["serviceName", "otlpEndpoint", "samplingRate"],
+    refine: (_settings, { serviceName = process.env["OTEL_SERVICE_NAME"] || defaultServiceName }) => ({ serviceName }),
+  },
+) {}
 
-type Given = [
-  serviceNameOrOptions?: string | EitherSpelling<OpenTelemetryOptions> | null,
-  otlpEndpoint?: string | null,
-  samplingRate?: number | null,
-];
-
-const contractOrder = ["serviceName", "otlpEndpoint", "samplingRate"] as const;
-const defaultName = "framework-service";
-
-class BaseConfig {
-  /** @internal The options that were given. */
-  readonly given: OpenTelemetryOptions;
-
-  constructor(...given: Given) {
-    const options = readCall<OpenTelemetryOptions>("OpenTelemetryConfig", given, contractOrder, checks);
-    checkEndpoint(options.otlpEndpoint);
-    checkHeaders(options.headers);
-    this.given = options;
-    Object.defineProperty(this, "given", { enumerable: false });
-  }
-
-  /** The name of the service. */
-  get serviceName(): string {
-    return this.given.serviceName ?? (process.env["OTEL_SERVICE_NAME"] || defaultName);
-  }
-
-  /** The URL of the collector; undefined if it was not given. */
-  get otlpEndpoint(): string | undefined {
-    return this.given.otlpEndpoint;
-  }
-
-  /** The share of traces that begin here and are recorded; undefined if it was not given. */
-  get samplingRate(): number | undefined {
-    return this.given.samplingRate;
-  }
-
-  [inspectSymbol](): string {
-    return `OpenTelemetryConfig { serviceName: ${show(this.serviceName)} }`;
-  }
-}
-
-/** The name of the service, the collector and the sampling of telemetry. */
-export class OpenTelemetryConfig extends BaseConfig {
-  /** Takes a config, its fields, positional arguments, or nothing for the defaults. */
-  static from(given: readonly unknown[]): OpenTelemetryConfig {
-    return given[0] instanceof OpenTelemetryConfig ? given[0] : new OpenTelemetryConfig(...(given as Given));
-  }
-}
-export interface OpenTelemetryConfig extends ConfigOf<"OpenTelemetryConfig"> {
-  readonly service_name: string;
-  readonly otlp_endpoint: string | undefined;
-  readonly sampling_rate: number | undefined;
-}
-addSnakeNames(BaseConfig.prototype, ["serviceName", "otlpEndpoint", "samplingRate"]);
+export type OpenTelemetryOptions = OptionsOf<typeof OpenTelemetryConfig.options.fields>;
 
 export function isEndpoint(value: unknown): boolean {
   if (typeof value !== "string" || !URL.canParse(value)) return false;
   return ["http:", "https:"].includes(new URL(value).protocol);
 }
 
-function checkEndpoint(value: unknown): void {
-  if (value === undefined || isEndpoint(value)) return;
-  throw new ValueError(
-    "option 'otlpEndpoint' in OpenTelemetryConfig must be a URL that begins with http:// or https://",
-  );
-}
-
-const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const fieldValue = /^[\t\x20-\x7e]*$/;
-
-function checkHeaders(value: unknown): void {
-  if (value === undefined) return;
+function areHeaders(): Check<Readonly<Record<string, string>>> {
+  const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+  const fieldValue = /^[\t\x20-\x7e]*$/;
   const valid = ([name, text]: [string, unknown]): boolean =>
     fieldName.test(name) && typeof text === "string" && fieldValue.test(text);
-  if (isPlainObject(value) && Object.entries(value).every(valid)) return;
-  throw new ValueError("option 'headers' in OpenTelemetryConfig must be an object of header names and values");
+  return (value) =>
+    isPlainObject(value) && Object.entries(value).every(valid) ? undefined : "an object of header names and values";
+}
+
+function areAttributes(): Check<Readonly<Record<string, AttributeValue>>> {
+  return (value) =>
+    isPlainObject(value) && Object.values(value).every((member) => attribute(member) === undefined)
+      ? undefined
+      : "an object of strings, numbers, booleans and lists of these";
 }

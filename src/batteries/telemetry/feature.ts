@@ -1,9 +1,9 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { is } from "../../internal/options.js";
-import type { Span } from "../../internal/tracer.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
+import type { Span } from "../../kit/tracer.js";
 import { OpenTelemetryConfig, type OpenTelemetryOptions } from "./config.js";
 import type { Telemetry } from "./telemetry.js";
 import type { AppTracer } from "./trace/app-tracer.js";
@@ -30,7 +30,7 @@ declare module "../../http/request.js" {
   }
 }
 
-declare module "../../route/options.js" {
+declare module "../../routing/options.js" {
   interface CommonRouteOptions {
     /** False records no spans for requests of this route. */
     readonly telemetry?: boolean;

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { nodeCrypto, nodeOs } from "../../internal/node-modules.js";
-import { packageFolder } from "../../internal/package-folder.js";
-import type { AttributeValue } from "../../internal/tracer.js";
-import type { OpenTelemetryConfig } from "./config.js";
+import { nodeCrypto, nodeOs } from "../../kit/node-modules.js";
+import { packageFolder } from "../../kit/package-folder.js";
+import type { AttributeValue } from "../../kit/tracer.js";
+import { defaultServiceName, type OpenTelemetryConfig } from "./config.js";
 import type { Environment } from "./environment.js";
 import type { InstrumentationScope } from "./trace/context.js";
 
@@ -31,11 +31,11 @@ export function resourceAttributes(
     "process.runtime.name": "nodejs",
     "process.runtime.version": process.versions.node,
     ...env.pairs("OTEL_RESOURCE_ATTRIBUTES"),
-    ...config.given.resourceAttributes,
+    ...config.resourceAttributes,
   };
   // The name in OTEL_RESOURCE_ATTRIBUTES is used if it is given nowhere else.
-  const named = config.given.serviceName === undefined && env.text("OTEL_SERVICE_NAME") === undefined;
-  if (!named || attributes["service.name"] === undefined) attributes["service.name"] = serviceName;
+  if (serviceName !== defaultServiceName) attributes["service.name"] = serviceName;
+  else attributes["service.name"] ??= serviceName;
   return Object.entries(attributes);
 }
 

@@ -1,5 +1,6 @@
+import { milliseconds } from "../../kit/duration.js";
 import type { LogLevel } from "../../logging/levels.js";
-import { isEndpoint, type OpenTelemetryConfig, type OtlpProtocol } from "./config.js";
+import { isEndpoint, type OpenTelemetryConfig, type OtlpProtocol, otlpProtocols } from "./config.js";
 import type { Environment } from "./environment.js";
 import type { BatchLimits } from "./export/batches.js";
 import type { SpanLimits } from "./trace/recorded-span.js";
@@ -34,6 +35,7 @@ export interface TelemetrySettings {
   readonly metrics: SignalSettings | null;
   readonly logs: SignalSettings | null;
   readonly logLevel: LogLevel;
+  /** Milliseconds, as `flushTimeout`. */
   readonly metricInterval: number;
   readonly flushTimeout: number;
   readonly fetch: boolean;
@@ -44,56 +46,75 @@ export interface TelemetrySettings {
 /** Null if `OTEL_SDK_DISABLED` is true. */
 export function decideSettings(config: OpenTelemetryConfig, env: Environment): TelemetrySettings | null {
   if (env.boolean("OTEL_SDK_DISABLED") === true) return null;
-  const { given } = config;
-  const logs = given.logs ?? (env.oneOf("OTEL_LOGS_EXPORTER", exporters) === "otlp" ? "info" : false);
+  const logs = config.logs ?? (env.oneOf("OTEL_LOGS_EXPORTER", exporters) === "otlp" ? "info" : false);
   const level = logs === true ? "info" : logs === false ? "silent" : logs;
   const signal = (name: Signal): SignalSettings => signalSettings(name, config, env);
   return {
     serviceName: config.serviceName,
-    sampling: samplingOf(given.samplingRate, env),
+    sampling: samplingOf(config.samplingRate, env),
     propagation: propagationOf(env),
     limits: limitsOf(env),
     batches: batchesOf(env),
     delay: env.number("OTEL_BSP_SCHEDULE_DELAY", 1, 3_600_000) ?? 5000,
-    traces: (given.traces ?? env.oneOf("OTEL_TRACES_EXPORTER", exporters) !== "none") ? signal("traces") : null,
-    metrics: (given.metrics ?? env.oneOf("OTEL_METRICS_EXPORTER", exporters) !== "none") ? signal("metrics") : null,
+    traces: (config.traces ?? env.oneOf("OTEL_TRACES_EXPORTER", exporters) !== "none") ? signal("traces") : null,
+    metrics: (config.metrics ?? env.oneOf("OTEL_METRICS_EXPORTER", exporters) !== "none") ? signal("metrics") : null,
     logs: level === "silent" ? null : signal("logs"),
     logLevel: level,
     metricInterval:
-      given.metricInterval === undefined
+      config.metricInterval === undefined
         ? (env.number("OTEL_METRIC_EXPORT_INTERVAL", 1, 2_147_483_647) ?? 60_000)
-        : given.metricInterval * 1000,
-    flushTimeout: (given.flushTimeout ?? 3) * 1000,
-    fetch: given.fetch ?? true,
-    propagateTo: given.propagateTo === undefined ? null : new Set(given.propagateTo),
-    recordQuery: given.recordQuery ?? false,
+        : milliseconds(config.metricInterval),
+    flushTimeout: milliseconds(config.flushTimeout),
+    fetch: config.fetch,
+    propagateTo: config.propagateTo === undefined ? null : new Set(config.propagateTo),
+    recordQuery: config.recordQuery,
   };
 }
 
 const exporters = ["otlp", "none"] as const;
-const protocols = ["http/protobuf", "grpc"] as const;
 
-function signalSettings(signal: Signal, { given }: OpenTelemetryConfig, env: Environment): SignalSettings {
+function signalSettings(signal: Signal, config: OpenTelemetryConfig, env: Environment): SignalSettings {
+  const said = config.protocol ?? env.ofSignal(signal, "PROTOCOL", (name) => env.oneOf(name, otlpProtocols));
   const protocol =
-    given.protocol ?? env.ofSignal(signal, "PROTOCOL", (name) => env.oneOf(name, protocols)) ?? protocols[0];
+    said ?? (endpointOf(signal, config.otlpEndpoint, env)?.port === grpcPort ? "grpc" : otlpProtocols[0]);
   const file = (name: string): string | undefined => env.ofSignal(signal, name, (each) => env.text(each));
   const [ca, cert, key] = [file("CERTIFICATE"), file("CLIENT_CERTIFICATE"), file("CLIENT_KEY")];
   return {
-    url: urlOf(signal, protocol, given.otlpEndpoint, env),
+    url: warned(urlOf(signal, protocol, config.otlpEndpoint, env), protocol, env),
     protocol,
-    headers: given.headers ?? env.ofSignal(signal, "HEADERS", (name) => env.pairs(name)) ?? {},
+    headers: config.headers ?? env.ofSignal(signal, "HEADERS", (name) => env.pairs(name)) ?? {},
     compression:
-      given.compression ?? env.ofSignal(signal, "COMPRESSION", (name) => env.oneOf(name, ["none", "gzip"])) ?? "none",
+      config.compression ?? env.ofSignal(signal, "COMPRESSION", (name) => env.oneOf(name, ["none", "gzip"])) ?? "none",
     timeout: env.ofSignal(signal, "TIMEOUT", (name) => env.number(name, 1, 600_000)) ?? 10_000,
     tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
   };
+}
+
+/** The ports that the specification of OTLP gives to its protocols. */
+const [grpcPort, httpPort] = ["4317", "4318"];
+
+/** The URL that was given for a signal, if any. */
+function endpointOf(signal: Signal, given: string | undefined, env: Environment): URL | undefined {
+  const own = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
+  const text = given ?? env.text(own) ?? env.text("OTEL_EXPORTER_OTLP_ENDPOINT");
+  return text !== undefined && isEndpoint(text) ? new URL(text) : undefined;
+}
+
+/** Warns of a port that belongs to the other protocol: nothing would arrive. */
+function warned(url: URL, protocol: OtlpProtocol, env: Environment): URL {
+  const isGrpc = protocol === "grpc";
+  if (url.port !== (isGrpc ? httpPort : grpcPort)) return url;
+  const other: OtlpProtocol = isGrpc ? otlpProtocols[0] : "grpc";
+  const warning = `port ${url.port} is the one of OTLP over ${isGrpc ? "HTTP" : "gRPC"}: set protocol: "${other}"`;
+  if (!env.warnings.includes(warning)) env.warnings.push(warning);
+  return url;
 }
 
 /** A signal's own URL is used as it is; behind a common one stands the path of the signal. */
 function urlOf(signal: Signal, protocol: OtlpProtocol, given: string | undefined, env: Environment): URL {
   const own = endpoint(env, `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`);
   if (given === undefined && own !== undefined) return new URL(own);
-  const port = protocol === "grpc" ? 4317 : 4318;
+  const port = protocol === "grpc" ? grpcPort : httpPort;
   const url = new URL(given ?? endpoint(env, "OTEL_EXPORTER_OTLP_ENDPOINT") ?? `http://localhost:${port}`);
   if (protocol === "grpc") return url;
   // Users often give the URL of one signal.

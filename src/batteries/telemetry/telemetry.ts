@@ -1,5 +1,5 @@
 import type { Host } from "../../feature/host.js";
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 import { setTraceFields } from "../../logging/trace-fields.js";
 import { meterOf, registryOf } from "../metrics/feature.js";
 import type { OpenTelemetryConfig } from "./config.js";

@@ -1,5 +1,5 @@
 import { feature } from "../../feature/feature.js";
-import { type Proxies, TrustedProxies, type TrustProxyOptions } from "../../http/proxies.js";
+import { type Proxies, TrustedProxies, type TrustProxyOptions } from "../../http/peer/proxies.js";
 
 export interface TrustProxyFeature {
   /** Trusts these proxies: `request.ip` and `request.url` are then those of the client behind them. */

@@ -1,11 +1,11 @@
 import { httpError } from "../../errors/http-error.js";
 import { withoutStack } from "../../errors/without-stack.js";
-import { AddressSet } from "../../http/addresses.js";
+import { AddressSet } from "../../http/peer/addresses.js";
+import { addressOf, hostName, isPrivateHost } from "../../http/peer/host-name.js";
 import type { Request } from "../../http/request.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
-import { addressOf, hostName, isPrivateHost } from "./host-name.js";
 
 /** Checks the name in a Host field. */
 export type HostCheck = (name: string) => boolean;

@@ -1,5 +1,5 @@
 import type { Database } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Operation } from "../../migrations/operation.js";
 import type { ColumnChanges } from "../../migrations/operations/read.js";
 import type { SchemaState } from "../../orm/schema/state.js";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { bindDatabase } from "../../engines/db/default-database.js";
-import { ValueError } from "../../internal/value-error.js";
-import { exportsOf, importModule } from "../../migrations/import-module.js";
+import { ValueError } from "../../kit/value-error.js";
+import { exportsOf, importModule } from "../../migrations/files/import-module.js";
 import { defineCommand } from "../command.js";
 import { shownPath } from "../migrate/runner.js";
 import { configOption, databaseOption, readProject } from "../project.js";

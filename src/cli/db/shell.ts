@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type REPLServer, start } from "node:repl";
 import type { DatabaseConfig } from "../../engines/db/config.js";
 import { bindDatabase } from "../../engines/db/default-database.js";
-import { sql } from "../../engines/db/sql.js";
+import { sql } from "../../engines/db/sql/sql.js";
 import { defineCommand } from "../command.js";
 import { configOption, databaseOption, modelsOption, type Project, readProject } from "../project.js";
 

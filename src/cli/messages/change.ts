@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { CommandCall } from "../command.js";
 import { defineCommand } from "../command.js";
 import type { Choice } from "./pile.js";

@@ -1,4 +1,5 @@
 import { defineCommand } from "../command.js";
+import { shownJson, tableLines } from "../shown.js";
 import type { PileGroup } from "./pile.js";
 import { appOptions, withPile } from "./with-app.js";
 
@@ -20,25 +21,7 @@ first column names the failure: \`stoa messages replay --failure NAME\`.`,
 function lines(groups: readonly PileGroup[]): string[] {
   const rows = groups.map(({ name, kind, topic, count, replays, last, failure }) => {
     const when = last.toISOString().replace("T", " ").slice(0, 19);
-    return [name, kind, topic, String(count), String(replays), when, oneLine(failure)];
+    return [name, kind, topic, String(count), String(replays), when, failure];
   });
-  const table = [["NAME", "KIND", "TOPIC", "MESSAGES", "REPLAYS", "LAST", "FAILURE"], ...rows];
-  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
-  return table.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join("  ")
-      .trimEnd(),
-  );
-}
-
-/** JSON for a terminal: also without the control characters that JSON leaves as they are. */
-export function shownJson(value: unknown): string {
-  const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
-  return JSON.stringify(value, null, 2).replace(/[\u007f-\u009f]/g, escaped);
-}
-
-/** Texts of other programs must not steer the terminal. */
-export function oneLine(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+  return tableLines([["NAME", "KIND", "TOPIC", "MESSAGES", "REPLAYS", "LAST", "FAILURE"], ...rows]);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DeadLetter, DeadLetters } from "../../engines/messaging/dead-letters.js";
 import { MessagingError } from "../../engines/messaging/errors.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { OutboxAdmin } from "../../patterns/outbox/admin.js";
 import type { OutboxMessage } from "../../patterns/outbox/message.js";
 

@@ -1,6 +1,6 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { defineCommand } from "../command.js";
-import { shownJson } from "./list.js";
+import { shownJson } from "../shown.js";
 import { appOptions, withPile } from "./with-app.js";
 
 export const show = defineCommand({

@@ -1,6 +1,4 @@
-import { access } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { App, hostOf } from "../../app/app.js";
+import { hostOf } from "../../app/app.js";
 import { databaseFeature } from "../../engines/db/feature.js";
 import { amqpFeature } from "../../engines/messaging/amqp/feature.js";
 import { messagingFeature } from "../../engines/messaging/feature.js";
@@ -9,22 +7,16 @@ import { memoryBrokerFeature } from "../../engines/messaging/memory/feature.js";
 import { cloudQueueFeature } from "../../engines/messaging/sqs/feature.js";
 import { messagingState } from "../../engines/messaging/state.js";
 import type { Host } from "../../feature/host.js";
-import type { Logger } from "../../internal/logger.js";
-import { ValueError } from "../../internal/value-error.js";
-import { exportsOf, importModule } from "../../migrations/import-module.js";
+import { ValueError } from "../../kit/value-error.js";
 import { outboxFeature, outboxOf } from "../../patterns/outbox/feature.js";
+import { appOption, loadApp, noting } from "../application.js";
 import type { OptionSpecs } from "../arguments.js";
 import type { CommandCall } from "../command.js";
-import { loadConfig } from "../config.js";
-import { failureLine } from "../failure.js";
-import { configOption } from "../project.js";
-import type { Terminal } from "../terminal.js";
 import { Pile } from "./pile.js";
 
 /** Options of all commands on messages. */
 export const appOptions = {
-  app: { kind: "text", value: "FILE", help: "the module that exports the application (`app` in stoa.config.ts)" },
-  ...configOption,
+  ...appOption,
   topic: {
     kind: "list",
     value: "TOPIC",
@@ -56,7 +48,7 @@ export async function withPile<T>(call: AppCall, run: (pile: Pile) => Promise<T>
   if (options.outbox && options.dead) throw new ValueError("--outbox and --dead: give one of them");
   const app = await loadApp(call);
   const host = hostOf(app);
-  app.logger = noting(terminal);
+  app.logger = noting(terminal.note);
   const opened: (typeof features)[number][] = [];
   try {
     for (const feature of features) await feature.prepare?.(host);
@@ -68,28 +60,6 @@ export async function withPile<T>(call: AppCall, run: (pile: Pile) => Promise<T>
   } finally {
     for (const feature of opened.reverse()) await feature.close?.(host);
   }
-}
-
-async function loadApp({ options, cwd }: AppCall): Promise<App> {
-  const { config, file } = await loadConfig(cwd, options.config);
-  const given = options.app ?? config.app;
-  if (given === undefined) throw new ValueError("no application: give --app FILE, or name it in stoa.config.ts");
-  const path = resolve(options.app !== undefined || file === null ? cwd : dirname(file), given);
-  await access(path).catch(() => {
-    throw new ValueError(`the module of the application ${path} is not there`);
-  });
-  const module = exportsOf(await importModule(path));
-  const found = module["app"] ?? module["default"];
-  const app: unknown = typeof found === "function" ? await found() : found;
-  if (!(app instanceof App)) {
-    throw new ValueError(
-      `${path} exports no application: an App, or a function that makes one, as 'app' or by default`,
-    );
-  }
-  if (hostOf(app).phase !== "new") {
-    throw new ValueError(`${path} starts the application: export it from a module that does not call app.run()`);
-  }
-  return app;
 }
 
 function pileOf(host: Host, { options, terminal }: AppCall): Pile {
@@ -106,12 +76,4 @@ function pileOf(host: Host, { options, terminal }: AppCall): Pile {
     onlyTopics: options.topic !== undefined,
     limit: options.limit ?? 1000,
   });
-}
-
-/** Warnings go to standard error; the rest is of no interest here. */
-function noting(terminal: Terminal): Logger {
-  const note = (message: string, fields: { readonly error?: unknown } = {}): void =>
-    terminal.note(fields.error === undefined ? message : `${message}: ${failureLine(fields.error)}`);
-  const logger: Logger = { debug() {}, info() {}, warn: note, error: note, child: () => logger };
-  return logger;
 }

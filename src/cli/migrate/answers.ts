@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Question } from "../../migrations/autodetector.js";
 import type { OptionSpecs, OptionValues } from "../arguments.js";
 import type { Terminal } from "../terminal.js";

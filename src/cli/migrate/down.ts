@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { defineCommand } from "../command.js";
 import { databaseOptions, runOptions, targetOf, withMigrator } from "./runner.js";
 

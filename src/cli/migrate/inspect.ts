@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { defineCommand } from "../command.js";
 import { configOption, databaseOption, readProject } from "../project.js";
 

@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { detectChanges } from "../../migrations/autodetector.js";
+import { isTypeScript } from "../../migrations/files/import-module.js";
+import type { LoadedMigration } from "../../migrations/files/load.js";
+import { nameFor } from "../../migrations/files/migration-name.js";
+import { writeMigration } from "../../migrations/files/writer.js";
 import { buildGraph, type MigrationGraph, requireOneHead } from "../../migrations/graph.js";
-import { isTypeScript } from "../../migrations/import-module.js";
-import type { LoadedMigration } from "../../migrations/load.js";
-import { nameFor } from "../../migrations/migration-name.js";
 import type { MigrationDefinition } from "../../migrations/operation.js";
 import { stateAfter } from "../../migrations/plan.js";
-import { writeMigration } from "../../migrations/writer.js";
 import { desiredSchema } from "../../orm/schema/state-of-models.js";
 import { type CommandCall, defineCommand } from "../command.js";
 import { configOption, migrationsOption, modelsOption, type Project, readProject } from "../project.js";

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
-import { ValueError } from "../../internal/value-error.js";
-import { isTypeScript } from "../../migrations/import-module.js";
-import { type LoadedMigration, loadMigrations } from "../../migrations/load.js";
+import { ValueError } from "../../kit/value-error.js";
+import { isTypeScript } from "../../migrations/files/import-module.js";
+import { type LoadedMigration, loadMigrations } from "../../migrations/files/load.js";
 
 /** The migrations of a folder; none when the folder is not there yet. */
 export async function existingMigrations(folder: string): Promise<LoadedMigration[]> {

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import type { Database } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Duration } from "../../kit/duration.js";
+import { ValueError } from "../../kit/value-error.js";
 import { type MigrationEvent, Migrator } from "../../migrations/migrator.js";
 import type { OptionSpecs } from "../arguments.js";
 import type { CommandCall } from "../command.js";
@@ -19,10 +20,10 @@ export const runOptions = {
   dryRun: { kind: "switch", help: "print the SQL, change nothing" },
   fake: { kind: "switch", help: "record only: what the migrations do was done by hand" },
   allowDrift: { kind: "switch", help: "go on although an applied migration was changed, or its file is missing" },
-  lockTimeout: { kind: "number", value: "MS", help: "how long to wait for another process that migrates (60000)" },
+  lockTimeout: { kind: "text", value: "TIME", help: "how long to wait for another process that migrates (1m)" },
   tableLockTimeout: {
-    kind: "number",
-    value: "MS",
+    kind: "text",
+    value: "TIME",
     help: "how long a statement may wait for a table in use (no limit)",
   },
 } as const satisfies OptionSpecs;
@@ -44,11 +45,16 @@ export async function withMigrator<T>(
       signal,
       onEvent: (event) => show(terminal, event),
       allowDrift,
-      lockTimeout,
-      tableLockTimeout,
+      lockTimeout: timeOf(lockTimeout),
+      tableLockTimeout: timeOf(tableLockTimeout),
     });
     return run(migrator, database);
   });
+}
+
+/** A time as it is written after a flag: `3`, `3s` or `250ms`. The migrator checks it. */
+function timeOf(text: string | undefined): Duration | undefined {
+  return text !== undefined && /^[\d.]+$/.test(text) ? Number(text) : (text as Duration | undefined);
 }
 
 /** The migration that is named, as an option or as it stands. */

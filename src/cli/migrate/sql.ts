@@ -1,7 +1,7 @@
-import { ValueError } from "../../internal/value-error.js";
-import { loadMigrations } from "../../migrations/load.js";
+import { ValueError } from "../../kit/value-error.js";
+import { loadMigrations } from "../../migrations/files/load.js";
+import { scriptBetween } from "../../migrations/files/sql-script.js";
 import { Recorder } from "../../migrations/recorder.js";
-import { scriptBetween } from "../../migrations/sql-script.js";
 import { defineCommand } from "../command.js";
 import { readProject } from "../project.js";
 import { databaseOptions, withMigrator } from "./runner.js";

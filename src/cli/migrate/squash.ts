@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
+import { isTypeScript } from "../../migrations/files/import-module.js";
+import { writeMigration } from "../../migrations/files/writer.js";
 import { buildGraph, type MigrationGraph } from "../../migrations/graph.js";
-import { isTypeScript } from "../../migrations/import-module.js";
 import type { Migration, Operation } from "../../migrations/operation.js";
 import { op } from "../../migrations/operations.js";
 import { optimize } from "../../migrations/optimize.js";
 import { stateAfter } from "../../migrations/plan.js";
-import { writeMigration } from "../../migrations/writer.js";
 import { defineCommand } from "../command.js";
 import { configOption, migrationsOption, readProject } from "../project.js";
 import { existingMigrations, fileExtension, writeNew } from "./migration-files.js";

@@ -36,6 +36,6 @@ function lines(entries: readonly MigrationStatus[]): string[] {
 function remark({ state, appliedAt, changed }: MigrationStatus): string {
   const when = appliedAt === null ? "" : appliedAt.toISOString().replace("T", " ").slice(0, 19);
   if (state === "missing") return `${when}  its file is missing`;
-  if (state === "unfinished") return "not finished: it runs without a transaction, `up` goes on with it";
+  if (state === "unfinished") return "not finished: it runs without a transaction, `up` continues with it";
   return changed ? `${when}  changed since it was applied` : when;
 }

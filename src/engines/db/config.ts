@@ -1,187 +1,128 @@
-import type { ConfigOf } from "../../internal/config-of.js";
-import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "../../internal/names.js";
-import { inspectSymbol } from "../../internal/node-modules.js";
-import { type Checks, checkOption, is, readCall } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { config, type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { camelCase, type EitherSpelling } from "../../kit/names.js";
+import { inspectSymbol } from "../../kit/node-modules.js";
+import { type Check, checkOption, is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
+import type { DatabaseEngine } from "./database.js";
 import { isQueryLog, type QueryLogOptions, readQueryLog } from "./log/options.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
 import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
+const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+const sessionAttrs = ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"] as const;
+
 /** As in libpq: the need for TLS, and the checks of the certificate. */
-export type SslMode = "disable" | "allow" | "prefer" | "require" | "verify-ca" | "verify-full";
+export type SslMode = (typeof sslModes)[number];
 
 /** As in libpq: a session that accepts changes or does not, a primary or a standby server. */
-export type TargetSessionAttrs = "any" | "read-write" | "read-only" | "primary" | "standby" | "prefer-standby";
+export type TargetSessionAttrs = (typeof sessionAttrs)[number];
 
-export interface DatabaseOptions {
+const isAuthList: Check<string> = (value) =>
+  typeof value === "string" && parseRequireAuth(value) !== null
+    ? undefined
+    : `a list of ${authMethods.join(", ")}, separated by commas, all or none of them with a '!'`;
+
+const isPassword: Check<string | (() => string | Promise<string>)> = (value) =>
+  typeof value === "string" || typeof value === "function" ? undefined : "a string or a function";
+
+const areUrls: Check<readonly string[]> = (value) => (is.strings(value) === undefined ? undefined : "a list of URLs");
+
+const fields = {
   /** `postgres://user:password@host:5432/database?sslmode=require`, `pglite:` or `pglite:./folder`. */
-  url?: string;
-  /** The most connections that are open at a time; 10 unless given. */
-  poolSize?: number;
+  url: option.secret(is.text),
+  /** The most connections that are open at a time. Default 10. */
+  poolSize: option(is.integer(1, 10_000), 10),
   /** The need for TLS and the checks of the certificate, as in libpq. Default "prefer". */
-  sslmode?: SslMode;
+  sslmode: option(is.oneOf(...sslModes), "prefer"),
   /** A file of certificates to trust, or `system` for those of the operating system. */
-  sslrootcert?: string;
+  sslrootcert: option(is.text),
   /** The file of a client certificate. */
-  sslcert?: string;
+  sslcert: option(is.text),
   /** The file of the key of `sslcert`. */
-  sslkey?: string;
+  sslkey: option(is.text),
   /**
    * The ways of authentication that a server may ask for, as in libpq: `scram-sha-256`, `md5`, `password` (clear text) and
    * `none`, separated by commas; or, with an exclamation mark each, those that it may not ask for.
    */
-  requireAuth?: string;
-  /** SCRAM bound to the TLS connection: `prefer` where the server offers it (default), `require`, or `disable`. */
-  channelBinding?: "disable" | "prefer" | "require";
-  /** A name, an address, or the folder of a Unix socket; several, separated by commas, are tried in turn. */
-  host?: string;
+  requireAuth: option(isAuthList),
+  /** SCRAM bound to the TLS connection: where the server offers it, always, or never. Default "prefer". */
+  channelBinding: option(is.oneOf("disable", "prefer", "require"), "prefer"),
+  /** A name, an address, or the folder of a Unix socket; several, separated by commas, are tried in turn. Default "localhost". */
+  host: option(is.text, "localhost"),
   /** The port of the server. Default 5432. */
-  port?: number;
+  port: option(is.integer(1, 65_535), 5432),
   /** The name of the role to log in as. */
-  user?: string;
+  user: option(is.text),
   /** A function is called for each new connection: for tokens that expire. */
-  password?: string | (() => string | Promise<string>);
+  password: option.secret(isPassword),
   /** The name of the database. */
-  database?: string;
-  /** As in libpq: the kind of server to look for, among several hosts or behind one name; `any` unless given. */
-  targetSessionAttrs?: TargetSessionAttrs;
+  database: option(is.text),
+  /** As in libpq: the kind of server to look for, among several hosts or behind one name. Default "any". */
+  targetSessionAttrs: option(is.oneOf(...sessionAttrs), "any"),
   /** The name of this program in the views of the server. Default "stoa". */
-  applicationName?: string;
-  /** Milliseconds to wait for a new connection, and for the database at the start; 5000 unless given. */
-  connectTimeout?: number;
-  /** Milliseconds that a call may wait for a free connection; 4000 unless given. */
-  acquireTimeout?: number;
-  /** Milliseconds that one statement may run; 30000 unless given, 0 for no limit. */
-  statementTimeout?: number;
-  /** Milliseconds after which a connection without work is closed; 60000 unless given, 0 for never. One always stays. */
-  idleTimeout?: number;
+  applicationName: option(is.text, "stoa"),
+  /** Time to wait for a new connection, and for the database at the start. Default 5 seconds. */
+  connectTimeout: option.duration("5s", "1ms", "24d"),
+  /** Time that a call may wait for a free connection. Default 4 seconds. */
+  acquireTimeout: option.duration("4s", "1ms", "24d"),
+  /** Time that one statement may run; 0 for no limit. Default 30 seconds. */
+  statementTimeout: option.duration("30s", 0, "24d"),
+  /** Time after which a connection without work is closed; 0 for never. One always stays. Default 1 minute. */
+  idleTimeout: option.duration("1m", 0, "24d"),
   /**
-   * Milliseconds after which a connection is replaced by a new one, give or take a tenth; 1800000 (30 minutes) unless
-   * given, 0 for never. A database that has moved is found again by then.
+   * Time after which a connection is replaced by a new one, give or take a tenth; 0 for never. A database that has moved
+   * is found again by then. Default 30 minutes.
    */
-  maxLifetime?: number;
-  /**
-   * Logs every statement with its duration, its rows and its request, slow ones as warnings; false unless given. An object
-   * has the options.
-   */
-  logQueries?: boolean | EitherSpelling<QueryLogOptions>;
+  maxLifetime: option.duration("30m", 0, "24d"),
+  /** Logs every statement with its duration, its rows and its request, slow ones as warnings; an object has the options. Default false. */
+  logQueries: option.made<boolean | EitherSpelling<QueryLogOptions>, ReturnType<typeof readQueryLog>>(
+    isQueryLog,
+    readQueryLog,
+    null,
+    "false",
+  ),
   /**
    * URLs of servers that follow this one. Reads of requests outside of transactions go to them until the request writes.
    * Other fields and missing parts of a URL are those of this server.
    */
-  replicas?: readonly string[];
-  /** Milliseconds that a replica may be behind, measured to about a second; 0 for no limit, unless given. */
-  maxReplicaLag?: number;
-  /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). */
-  preparedStatements?: boolean;
-}
-
-type Settings = Required<Omit<DatabaseOptions, OptionalField>> & Pick<DatabaseOptions, OptionalField>;
-type OptionalField = "url" | "requireAuth" | "sslrootcert" | "sslcert" | "sslkey" | "user" | "password" | "database";
-
-const milliseconds = is.integer(0, 2_147_483_647);
-
-const checks: Checks<DatabaseOptions> = {
-  url: is.text,
-  poolSize: is.integer(1, 10_000),
-  sslmode: is.oneOf("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-  sslrootcert: is.text,
-  sslcert: is.text,
-  sslkey: is.text,
-  requireAuth: requireAuthCheck,
-  channelBinding: is.oneOf("disable", "prefer", "require"),
-  host: is.text,
-  port: is.integer(1, 65_535),
-  user: is.text,
-  // Checked separately: the message of a failed check shows the value.
-  password: is.anything,
-  database: is.text,
-  targetSessionAttrs: is.oneOf("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
-  applicationName: is.text,
-  connectTimeout: is.integer(1, 2_147_483_647),
-  acquireTimeout: is.integer(1, 2_147_483_647),
-  statementTimeout: milliseconds,
-  idleTimeout: milliseconds,
-  maxLifetime: milliseconds,
-  logQueries: isQueryLog,
-  // Checked separately, as they may have passwords in them.
-  replicas: is.anything,
-  maxReplicaLag: milliseconds,
-  preparedStatements: is.boolean,
+  replicas: option.secret(areUrls, (urls) => urls, []),
+  /** Time that a replica may be behind, measured to about a second; 0 for no limit. Default 0. */
+  maxReplicaLag: option.duration(0, 0, "24d"),
+  /** False for a pooler between here and the server that gives each transaction another session (PgBouncer). Default true. */
+  preparedStatements: option(is.boolean, true),
 };
 
-const defaults = {
-  poolSize: 10,
-  sslmode: "prefer",
-  channelBinding: "prefer",
-  host: "localhost",
-  port: 5432,
-  targetSessionAttrs: "any",
-  applicationName: "stoa",
-  connectTimeout: 5000,
-  acquireTimeout: 4000,
-  statementTimeout: 30_000,
-  idleTimeout: 60_000,
-  maxLifetime: 1_800_000,
-  logQueries: false,
-  replicas: [],
-  maxReplicaLag: 0,
-  preparedStatements: true,
-} as const satisfies Partial<DatabaseOptions>;
+type Settings = SettingsOf<typeof fields>;
+export type DatabaseOptions = OptionsOf<typeof fields>;
 
-function requireAuthCheck(value: unknown): string | undefined {
-  if (typeof value === "string" && parseRequireAuth(value) !== null) return undefined;
-  return `a list of ${authMethods.join(", ")}, separated by commas, all or none of them with a '!'`;
-}
+const queryOptions = options("the query of the database URL", fields);
 
-const contractOrder = ["url", "poolSize", "sslmode", "sslrootcert"] as const;
+const Base = config("DatabaseConfig", fields, {
+  order: ["url", "poolSize", "sslmode", "sslrootcert"],
+  refine(_settings, given) {
+    const parsed = parsedUrl(given.url);
+    return { ...found(given, parsed), ...hostsOf(given, parsed)[0] };
+  },
+});
 
 /** The place of the database and its options. A field wins over the same one in the URL. */
-export class DatabaseConfig {
-  readonly engine: "postgres" | "pglite";
+export class DatabaseConfig extends Base {
+  readonly engine: DatabaseEngine;
   /** The folder of an embedded database; null for one in memory, or for a server. */
   readonly folder: string | null;
   /** The servers in the order in which they are tried; usually one. */
   readonly hosts: readonly Host[];
   /** The replicas, each with all of its options. */
-  readonly replicaConfigs: readonly DatabaseConfig[];
+  declare readonly replicaConfigs: readonly DatabaseConfig[];
 
-  constructor(
-    ...given: [
-      urlOrOptions: string | EitherSpelling<DatabaseOptions>,
-      poolSize?: number,
-      sslmode?: SslMode,
-      sslrootcert?: string,
-    ]
-  ) {
-    const options = readCall<DatabaseOptions>("DatabaseConfig", given, contractOrder, checks);
-    if (
-      options.password !== undefined &&
-      typeof options.password !== "string" &&
-      typeof options.password !== "function"
-    ) {
-      throw new ValueError("option 'password' in DatabaseConfig must be a string or a function");
-    }
-    const parsed = options.url === undefined ? emptyUrl : parseDatabaseUrl(options.url);
-    const fromUrl = readCall<DatabaseOptions>("the query of the database URL", [parsed.options], [], checks);
+  constructor(...given: ConstructorParameters<typeof Base>) {
+    super(...given);
+    const parsed = parsedUrl(this.url);
     this.engine = parsed.engine;
     this.folder = parsed.folder;
-    const merged = { ...defaults, ...environment(parsed.engine), ...fromUrl, ...options };
-    this.hosts = hostsOf(merged, options, parsed);
-    Object.assign(this, merged, this.hosts[0]);
-    readQueryLog(merged.logQueries);
-    this.replicaConfigs = replicaConfigs(merged, parsed.engine);
-    for (const secret of ["url", "password", "replicas", "replicaConfigs"] as const) {
-      Object.defineProperty(this, secret, { value: this[secret], enumerable: false });
-    }
-  }
-
-  /** Takes a config, its fields or a URL. */
-  static from(given: ConfigOf<"DatabaseConfig"> | EitherSpelling<DatabaseOptions> | string): DatabaseConfig {
-    if (given instanceof DatabaseConfig) return given;
-    return typeof given === "string"
-      ? new DatabaseConfig(given)
-      : new DatabaseConfig(given as EitherSpelling<DatabaseOptions>);
+    this.hosts = hostsOf(DatabaseConfig.options.readGiven(given), parsed);
+    // Not shown: they have passwords.
+    Object.defineProperty(this, "replicaConfigs", { value: replicaConfigs(this) });
   }
 
   /** The place of the database for logs: without user and password. */
@@ -195,37 +136,28 @@ export class DatabaseConfig {
     return `DatabaseConfig { ${this.address}, poolSize: ${this.poolSize}, sslmode: '${this.sslmode}' }`;
   }
 }
-export interface DatabaseConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"DatabaseConfig"> {}
 
-type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
-
-for (const name of Object.keys(checks) as (keyof DatabaseOptions)[]) {
-  const contract = snakeCase(name);
-  if (contract === name) continue;
-  Object.defineProperty(DatabaseConfig.prototype, contract, {
-    get(this: DatabaseConfig) {
-      return this[name];
-    },
+/** The configuration of each replica: its URL, and for all else that of the primary. */
+function replicaConfigs(primary: DatabaseConfig): readonly DatabaseConfig[] {
+  if (primary.replicas.length > 0 && primary.engine === "pglite")
+    throw new ValueError("option 'replicas' in DatabaseConfig is for servers: an embedded database has none");
+  return primary.replicas.map((url) => {
+    const parsed = parseDatabaseUrl(url);
+    if (parsed.engine === "pglite") throw new ValueError("a replica cannot be an embedded database");
+    const own = new Set(["url", "host", "port", "targetSessionAttrs", "logQueries", "replicas", "maxReplicaLag"]);
+    for (const name of Object.keys(parsed.options)) own.add(camelCase(name));
+    const inherited = (Object.keys(fields) as (keyof Settings)[]).filter((name) => !own.has(name));
+    return new DatabaseConfig({ ...Object.fromEntries(inherited.map((name) => [name, primary[name]])), url });
   });
 }
 
-/** The configuration of each replica: its URL, and for all else that of the primary. */
-function replicaConfigs(
-  { replicas, ...primary }: Partial<DatabaseOptions>,
-  engine: DatabaseConfig["engine"],
-): readonly DatabaseConfig[] {
-  if (!Array.isArray(replicas) || replicas.some((url) => typeof url !== "string"))
-    throw new ValueError("option 'replicas' in DatabaseConfig must be a list of URLs");
-  if (replicas.length > 0 && engine === "pglite")
-    throw new ValueError("option 'replicas' in DatabaseConfig is for servers: an embedded database has none");
-  return replicas.map((url: string) => {
-    const parsed = parseDatabaseUrl(url);
-    if (parsed.engine === "pglite") throw new ValueError("a replica cannot be an embedded database");
-    const own = new Set(["url", "host", "port", "targetSessionAttrs", "logQueries", "maxReplicaLag"]);
-    for (const name of Object.keys(parsed.options)) own.add(camelCase(name));
-    const inherited = Object.entries(primary).filter(([name]) => !own.has(name));
-    return new DatabaseConfig({ ...Object.fromEntries(inherited), url });
-  });
+/** The options of the environment, of the URL and of the fields, of which the last win. */
+function found(given: Partial<Settings>, parsed: ParsedUrl): Partial<Settings> {
+  return { ...environment(parsed.engine), ...queryOptions.readGiven([parsed.options]), ...given };
+}
+
+function parsedUrl(url: string | undefined): ParsedUrl {
+  return url === undefined ? emptyUrl : parseDatabaseUrl(url);
 }
 
 const emptyUrl: ParsedUrl = { engine: "postgres", folder: null, hosts: null, options: {} };
@@ -236,18 +168,15 @@ export function addressOf({ host, port }: Host): string {
 }
 
 /** The hosts of the fields, of the URL, or of the environment. */
-function hostsOf(
-  merged: { readonly host: string; readonly port: number },
-  options: Partial<DatabaseOptions>,
-  parsed: ParsedUrl,
-): readonly Host[] {
+function hostsOf(options: Partial<Settings>, parsed: ParsedUrl): readonly Host[] {
   if (options.host === undefined && parsed.hosts !== null && parsed.options["host"] === parsed.hosts[0]!.host) {
-    return parsed.hosts.map(({ host, port }) => ({ host, port: options.port ?? port ?? defaults.port }));
+    return parsed.hosts.map(({ host, port }) => ({ host, port: options.port ?? port ?? fields.port.fallback }));
   }
-  const names = merged.host.split(",").map((name) => name.trim());
+  const { host = fields.host.fallback, port = fields.port.fallback } = found(options, parsed);
+  const names = host.split(",").map((name) => name.trim());
   if (names.includes(""))
     throw new ValueError("option 'host' in DatabaseConfig has an empty host in its list of hosts");
-  return names.map((host) => ({ host, port: merged.port }));
+  return names.map((name) => ({ host: name, port }));
 }
 
 /** The variables of libpq: defaults for options that neither a field nor the URL gives. */
@@ -266,17 +195,17 @@ const variables = {
   PGTARGETSESSIONATTRS: "targetSessionAttrs",
   PGAPPNAME: "applicationName",
   PGCONNECT_TIMEOUT: "connectTimeout",
-} as const satisfies Record<string, keyof DatabaseOptions>;
+} as const satisfies Record<string, keyof Settings>;
 
-function environment(engine: DatabaseConfig["engine"]): Partial<DatabaseOptions> {
+function environment(engine: DatabaseEngine): Partial<Settings> {
   const found: Record<string, unknown> = {};
   if (engine === "pglite") return found;
   for (const [variable, name] of Object.entries(variables)) {
     const text = process.env[variable];
     // An empty one counts as not set, as in libpq.
     if (text === undefined || text === "") continue;
-    const value = name === "port" ? Number(text) : name === "connectTimeout" ? Number(text) * 1000 : text;
-    if (name !== "password") checkOption("the environment", variable, value, checks[name]);
+    const value = name === "port" || name === "connectTimeout" ? Number(text) : text;
+    if (name !== "password") checkOption("the environment", variable, value, fields[name].check);
     found[name] = value;
   }
   return found;

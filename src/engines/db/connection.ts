@@ -1,4 +1,4 @@
-import type { Job } from "./job.js";
+import type { Execution } from "./pool/execution.js";
 
 /** One session with a database of either engine. Responses come in the order of the statements. */
 export interface Connection {
@@ -22,9 +22,9 @@ export interface Connection {
   statementLimit: number | null;
   /** The time of its last start of a statement or response, on the monotonic clock. */
   readonly busySince: number;
-  send(job: Job): void;
-  /** Stops the work on a job whose caller has left. */
-  cancel(job: Job): void;
+  send(execution: Execution): void;
+  /** Stops the work on an execution whose caller has left. */
+  cancel(execution: Execution): void;
   /** Resolves when no cancel request is under way. */
   quiet(): Promise<void>;
   /** Back to the state of a new session; rejects when that fails. */
@@ -41,8 +41,8 @@ export interface ConnectionOwner {
   onProgress(connection: Connection): void;
   /** It cannot be used any more. Called once. */
   onGone(connection: Connection): void;
-  /** A job that may be sent again, on any connection. */
-  onRetry(job: Job): void;
+  /** An execution that may be sent again, on any connection. */
+  onRetry(execution: Execution): void;
 }
 
 /** The owner of a connection whose events are ignored. */

@@ -1,5 +1,5 @@
-import { checkOption, is } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkOption, is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Cursor, CursorOptions, Queries } from "./database.js";
 
 /** The transaction in which a cursor lives. */

@@ -1,14 +1,15 @@
-import type { Logger } from "../../internal/logger.js";
+import { notStarted } from "../../kit/before-start.js";
+import type { Logger } from "../../kit/logger.js";
 import type { DatabaseConfig } from "./config.js";
 import type { Engine } from "./engine.js";
 import { OperationalError } from "./errors.js";
-import type { QueryDefaults } from "./job-queries.js";
 import { Listeners } from "./listeners.js";
-import { openPool } from "./open-pool.js";
-import type { PinnedTransaction } from "./pinned.js";
-import type { Pool } from "./pool.js";
+import { openPool } from "./pool/open-pool.js";
+import type { Pool } from "./pool/pool.js";
+import type { QueryDefaults } from "./pool/pool-queries.js";
 import type { Replicas } from "./replicas/replicas.js";
 import { Statements } from "./statements.js";
+import type { PinnedTransaction } from "./transaction/pinned.js";
 
 /** Milliseconds between looks at the connections. */
 const watchInterval = 500;
@@ -56,7 +57,7 @@ export async function startCore(core: DatabaseCore): Promise<void> {
   const { config, logger, listeners } = core;
   const { engine, pool } = await openPool(config, logger, listeners);
   const timer = setInterval(() => {
-    if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout);
+    if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout * 1000);
     pool.retireOld(performance.now());
     engine.watch(pool);
     core.replicas?.tick();
@@ -76,7 +77,6 @@ export async function stopCore({ running, defaults, listeners, replicas }: Datab
 }
 
 export function poolOf({ running }: DatabaseCore): Pool {
-  if (running === null)
-    throw new OperationalError("the database is not connected yet: it is there once the application has started");
+  if (running === null) throw new OperationalError(notStarted("app.database"));
   return running.pool;
 }

@@ -1,5 +1,9 @@
+import type { Duration } from "../../kit/duration.js";
 import type { ReplicaStats } from "./replicas/stats.js";
-import type { SqlFragment, SqlHelpers } from "./sql.js";
+import type { ConnectionRoute } from "./route.js";
+import type { SqlFragment, SqlHelpers } from "./sql/sql.js";
+import type { SessionOptions, TransactionOptions } from "./transaction/transaction-options.js";
+import type { UndoLevel } from "./transaction/undo.js";
 import type { RowSink } from "./wire-row.js";
 
 /** The kind of PostgreSQL: a server, or the one compiled into the process. */
@@ -14,8 +18,8 @@ export type Statement = string | SqlFragment;
 export interface QueryOptions {
   /** Cancels the statement, on the server too; the call then fails with `OperationalError`. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the statement is cancelled; the configured `statementTimeout` holds as well. */
-  readonly timeout?: number | undefined;
+  /** Time after which the statement is cancelled; the configured `statementTimeout` holds as well. */
+  readonly timeout?: Duration | undefined;
   /** False keeps this statement out of the cache of prepared statements: for text that is never the same twice. */
   readonly prepare?: boolean | undefined;
 }
@@ -34,24 +38,7 @@ export interface ArrayResult {
   readonly rows: unknown[][];
 }
 
-export type Isolation = "read committed" | "repeatable read" | "serializable";
-
-export interface TransactionOptions {
-  readonly isolation?: Isolation | undefined;
-  readonly readOnly?: boolean | undefined;
-  /** With `serializable` and `readOnly`: waits until it can run without a risk of serialization failure. */
-  readonly deferrable?: boolean | undefined;
-  /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
-  readonly statementTimeout?: number | undefined;
-  /**
-   * Settings that hold until the end of the transaction: `{ "app.user": id }`, which policies of row-level security read
-   * with `current_setting('app.user')`. Also those of the server, such as `role`.
-   */
-  readonly settings?: Readonly<Record<string, string | number | bigint | boolean>> | undefined;
-  /** The number of times that the function may run again after a serialization failure (40001) or a deadlock (40P01). */
-  readonly retry?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+export type { Isolation, SessionOptions, TransactionOptions } from "./transaction/transaction-options.js";
 
 export interface CursorOptions extends QueryOptions {
   /** Rows fetched at a time; 100 unless given. */
@@ -153,17 +140,13 @@ export interface Transaction extends Queries, TransactionMembers {
   onCommit(hook: () => unknown): void;
   /** The number of transactions around this one: 0 for the outermost. */
   readonly depth: number;
+  /** @internal The state in memory that a rollback undoes. */
+  readonly level: UndoLevel;
 }
 
 /** A connection that the caller has alone, outside of a transaction: for `set`, temporary tables, advisory locks. */
 export interface Session extends Queries {
   readonly kind: "session";
-}
-
-export interface SessionOptions {
-  /** Milliseconds that each statement in it may run, in place of the configured limit; 0 for no limit. */
-  readonly statementTimeout?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The servers that calls go to: the primary alone, or replicas for reads. */
@@ -215,6 +198,9 @@ export interface Database extends Queries {
    * text that is not from `writePosition` means the primary; undefined and null have no effect.
    */
   readAfter(position: string | null | undefined): void;
+
+  /** @internal The way of the last connection to a server, for a thread that connects by itself. */
+  readonly route?: ConnectionRoute | null;
 
   /** One round trip; fails with `OperationalError` if the database does not respond. */
   ping(): Promise<void>;

@@ -8,7 +8,7 @@ export function bindDatabase(db: Database | null): void {
   bound = db;
 }
 
-/** Unbinds the models from a database that is closed, unless they are bound to another one by now. */
+/** Unbinds the models from a database that is closed, unless they are bound to another one now. */
 export function unbindDatabase(db: Database): void {
   if (bound === db) bound = null;
 }

@@ -1,8 +1,9 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 import type { DatabaseConfig } from "./config.js";
 import type { Connection, ConnectionOwner } from "./connection.js";
 import type { DatabaseEngine, Notification } from "./database.js";
-import type { Pool } from "./pool.js";
+import type { Pool } from "./pool/pool.js";
+import type { ConnectionRoute } from "./route.js";
 
 /** The part of a PostgreSQL that a database uses: a server, or the embedded one. */
 export interface Engine {
@@ -11,6 +12,8 @@ export interface Engine {
   readonly size: number;
   readonly depth: number;
   connect(owner: ConnectionOwner): Promise<Connection>;
+  /** The way of the last connection to a server, for a thread that connects by itself; null or absent if there is none. */
+  readonly route?: ConnectionRoute | null;
   /** True if connecting may succeed later, after it failed with this error. */
   mayComeUp(error: unknown): boolean;
   /** Called about twice a second while the database is open. */

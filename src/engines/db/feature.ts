@@ -1,17 +1,17 @@
 import { feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 
 import { engine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
-import type { TransactionOutbox } from "./job-queries.js";
 import { LazyDatabase } from "./lazy-database.js";
 import { prepareReplicas, watchQueries } from "./operations.js";
+import type { TransactionOutbox } from "./pool/pool-queries.js";
 
 export interface DatabaseFeature {
   /** Connects to PostgreSQL at the start: `app.database`, `request.database` and, shorter, `request.db`. */
@@ -43,7 +43,7 @@ const postgres = engine<DatabaseConfig, LazyDatabase>({
     bindDatabase(db);
   },
   // The pool has its own limit, with a message that names the server; this one holds should that fail.
-  openWithin: (config) => config.connectTimeout / 1000 + 60,
+  openWithin: (config) => config.connectTimeout + 60,
   ping: (db, signal) => db.withSignal(signal).ping(),
   gauges: (db, config) => ({
     connections: { help: "Connections that are open.", read: () => db.stats().total },
@@ -80,8 +80,7 @@ export const databaseFeature = feature<DatabaseFeature>({
           `enableDatabase needs a DatabaseConfig or a URL, not ${first}. Is the variable that holds it set?`,
         );
       }
-      const config = first instanceof DatabaseConfig ? first : new DatabaseConfig(...(given as [string]));
-      postgres.enable(host, config);
+      postgres.enable(host, DatabaseConfig.from(given));
     },
   },
   values: { database: (host) => postgres.of(host, "app.database") },

@@ -1,5 +1,5 @@
-import type { Logger } from "../../internal/logger.js";
-import type { Tracer } from "../../internal/tracer.js";
+import type { Logger } from "../../kit/logger.js";
+import type { Tracer } from "../../kit/tracer.js";
 import type { DatabaseConfig } from "./config.js";
 import type { CursorHome } from "./cursor.js";
 import type {
@@ -17,10 +17,11 @@ import type {
   Transaction,
   TransactionOptions,
 } from "./database.js";
-import type { QueryMeter, ResultKind } from "./job.js";
-import type { TransactionOutbox } from "./job-queries.js";
-import type { PoolDatabase } from "./pool-database.js";
+import type { QueryMeter, ResultKind } from "./pool/execution.js";
+import type { PoolDatabase } from "./pool/pool-database.js";
+import type { TransactionOutbox } from "./pool/pool-queries.js";
 import { BaseQueries } from "./queries.js";
+import type { ConnectionRoute } from "./route.js";
 import type { RowSink } from "./wire-row.js";
 
 /** The state that the views of one database share. */
@@ -126,6 +127,11 @@ export class LazyDatabase extends BaseQueries implements Database {
     return this.#loaded()?.withSignal(signal) ?? new LazyDatabase(this.#source, signal, this.#place);
   }
 
+  /** @internal */
+  get route(): ConnectionRoute | null {
+    return this.#loaded()?.route ?? null;
+  }
+
   /** True if it has replicas. */
   get replicated(): boolean {
     return this.#source.replicated;
@@ -189,7 +195,7 @@ function sourceOf(config: DatabaseConfig, logger: Logger | undefined): Source {
     load: () => (loading ??= load()),
   };
   const load = async (): Promise<PoolDatabase> => {
-    const { PoolDatabase } = await import("./pool-database.js");
+    const { PoolDatabase } = await import("./pool/pool-database.js");
     return (source.database = PoolDatabase.create(config, logger));
   };
   return source;

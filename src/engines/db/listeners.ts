@@ -1,8 +1,8 @@
-import type { Logger } from "../../internal/logger.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Logger } from "../../kit/logger.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Notification, NotificationHandler, Subscription } from "./database.js";
 import type { Engine } from "./engine.js";
-import type { Pool } from "./pool.js";
+import type { Pool } from "./pool/pool.js";
 
 /** The handlers of each channel. */
 export class Listeners {

@@ -1,7 +1,7 @@
 import type { CounterSeries } from "../../batteries/metrics/counter.js";
 import type { Meter } from "../../batteries/metrics/feature.js";
 import { DatabaseError } from "./errors.js";
-import type { QueryMeter } from "./job.js";
+import type { QueryMeter } from "./pool/execution.js";
 
 /** Counts and times the statements of a database. */
 export function statementMeter({ metrics, named, durationBuckets }: Meter): QueryMeter {

@@ -1,16 +1,15 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { livePageOf } from "../../batteries/live/feature.js";
-import { livePanels } from "../../batteries/live/panels.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
+import { livePanels } from "../../console/panels.js";
 import type { Host } from "../../feature/host.js";
 import type { DatabaseConfig } from "./config.js";
 import type { LazyDatabase } from "./lazy-database.js";
-import { readQueryLog } from "./log/options.js";
 import type { ReplicaStats } from "./replicas/stats.js";
 
 /** Records statements where the log of queries is enabled, and for the live page. */
 export async function watchQueries(db: LazyDatabase, config: DatabaseConfig, host: Host): Promise<void> {
-  const settings = readQueryLog(config.logQueries);
+  const settings = config.logQueries;
   const development = host.env === "development";
   const live = development && livePageOf(host) !== null;
   if (settings === null && !live) return;

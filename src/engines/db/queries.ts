@@ -15,9 +15,9 @@ import type {
   TransactionOptions,
 } from "./database.js";
 import { ParameterTypeError, ProgrammingError } from "./errors.js";
-import type { ResultKind } from "./job.js";
-import { SqlFragment } from "./sql.js";
-import { createSqlTag } from "./sql-tag.js";
+import type { ResultKind } from "./pool/execution.js";
+import { SqlFragment } from "./sql/sql.js";
+import { createSqlTag } from "./sql/sql-tag.js";
 import type { RowSink } from "./wire-row.js";
 
 const noParams: readonly unknown[] = [];

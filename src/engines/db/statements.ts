@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Attributes } from "../../internal/tracer.js";
+import { sqlTokens } from "../../kit/sql-tokens.js";
+import type { Attributes } from "../../kit/tracer.js";
 import type { QueriesKind } from "./database.js";
 import { ProgrammingError } from "./errors.js";
-import { type SessionState, sessionStateOf } from "./session-state.js";
-import { commentEnd, lineEnd, withoutCommentsAndStrings } from "./sql-text.js";
+import { type SessionState, sessionStateOf, withoutCommentsAndStrings } from "./transaction/session-state.js";
 
 /** Opens or ends transactions; changes the session; works with a cursor. */
 export type StatementEffect = "transaction" | "session" | "cursor";
@@ -184,30 +184,9 @@ function refusalOf(text: string, keyword: string): string | null {
 
 /** The first word, in small letters, after white space, comments and opening brackets. Looks at each character once. */
 export function firstKeyword(text: string): string {
-  const start = keywordStart(text);
-  let end = start;
-  while (isLetter(text.charCodeAt(end))) end++;
-  return text.slice(start, end).toLowerCase();
-}
-
-function keywordStart(text: string): number {
-  let at = 0;
-  for (;;) {
-    if (skipped.has(text.charCodeAt(at))) {
-      at++;
-    } else if (text.startsWith("--", at)) {
-      at = lineEnd(text, at);
-    } else if (text.startsWith("/*", at)) {
-      at = commentEnd(text, at);
-    } else {
-      return at;
-    }
+  for (const { kind, text: piece } of sqlTokens(text)) {
+    if (kind === "word") return /^[a-z]*/i.exec(piece)![0].toLowerCase();
+    if (kind !== "space" && kind !== "comment" && piece !== "(" && piece !== ";") break;
   }
-}
-
-/** White space as PostgreSQL knows it, an opening bracket and the semicolon of an empty statement. */
-const skipped = new Set([..." \t\n\r\f\v(;"].map((character) => character.charCodeAt(0)));
-
-function isLetter(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
+  return "";
 }

@@ -1,7 +1,7 @@
-import type { Attributes, Span, Tracer } from "../../internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../kit/tracer.js";
 import type { DatabaseConfig } from "./config.js";
 import { DatabaseError } from "./errors.js";
-import { summarize } from "./query-summary.js";
+import { summarize } from "./sql/query-summary.js";
 import type { StatementInfo, StatementSpan } from "./statements.js";
 
 const system = "postgresql";

@@ -1,4 +1,5 @@
-import { ValueError } from "../../internal/value-error.js";
+import { camelCase } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** A server by its name, its address or the folder of its Unix socket. */
 export interface Host {
@@ -63,26 +64,16 @@ function hostOf(url: URL): string {
   return decode(url.hostname).replace(/^\[|\]$/g, "");
 }
 
-/** Names of libpq that differ from ours. libpq counts times in seconds. */
+/** Names of libpq that differ from ours. */
 const renamed: Readonly<Record<string, string>> = { dbname: "database", application_name: "applicationName" };
-const numbers = new Set([
-  "port",
-  "pool_size",
-  "poolSize",
-  "acquire_timeout",
-  "acquireTimeout",
-  "idle_timeout",
-  "idleTimeout",
-  "max_lifetime",
-  "maxLifetime",
-  "statement_timeout",
-  "statementTimeout",
-  "connectTimeout",
-]);
+const numbers = new Set(["port", "poolSize"]);
+const durations = /(?:Timeout|Lifetime|Lag)$/;
 
 function readParameter(options: Record<string, unknown>, name: string, value: string): void {
-  if (name === "connect_timeout") options["connectTimeout"] = Number(value) * 1000;
-  else if (numbers.has(name)) options[name] = value === "" ? Number.NaN : Number(value);
+  const known = camelCase(name);
+  // As in libpq, a time without a unit is in seconds.
+  const isNumber = numbers.has(known) || (durations.test(known) && !/[a-z]$/.test(value));
+  if (isNumber) options[name] = value === "" ? Number.NaN : Number(value);
   else if (name === "prepared_statements" || name === "preparedStatements") options[name] = flag(value);
   // PgBouncer users know this one from other clients.
   else if (name === "pgbouncer") options["preparedStatements"] = !flag(value);

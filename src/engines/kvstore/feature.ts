@@ -1,6 +1,6 @@
 import { feature } from "../../feature/feature.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { engine } from "../engine.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
 import { KvHandle } from "./kv-handle.js";
@@ -34,8 +34,9 @@ const redis = engine<KvStoreConfig, KvHandle>({
   enabledBy: "enableKvstore",
   create: (config, logger) => new KvHandle(config, logger),
   open: (handle) => handle.open(),
+  required: (config) => config.required,
   // Each connection has its own limit, with a message that names the server; this one holds should that fail.
-  openWithin: (config) => config.connectTimeout / 1000 + 60,
+  openWithin: (config) => config.connectTimeout + 60,
   ping: (handle) => handle.store.ping(),
   gauges: (handle) => ({
     connections: { help: "Connections that all calls share.", read: () => handle.loaded?.stats().connections ?? 0 },
@@ -56,11 +57,10 @@ const redis = engine<KvStoreConfig, KvHandle>({
 
 export const kvstoreFeature = feature<KvStoreFeature>({
   name: "key-value store",
+  isEngine: true,
   setup: {
     enableKvstore(host, ...given) {
-      const [first] = given;
-      const config = first instanceof KvStoreConfig ? first : new KvStoreConfig(...(given as [string]));
-      redis.enable(host, config);
+      redis.enable(host, KvStoreConfig.from(given));
     },
   },
   values: { kvstore: (host) => redis.of(host, "app.kvstore").store },

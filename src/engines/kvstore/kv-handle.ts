@@ -1,8 +1,15 @@
 import type { Host } from "../../feature/host.js";
-import type { Logger } from "../../internal/logger.js";
+import { deferredClient } from "../../kit/before-start.js";
+import type { Logger } from "../../kit/logger.js";
 import type { KvStoreConfig } from "./config.js";
 import { KvStoreError } from "./errors.js";
 import type { KvStore } from "./kvstore.js";
+import { isHopeless } from "./translate-error.js";
+
+/** Seconds for which a start waits for a store that it can do without. */
+const optionalWithin = 1;
+
+const closed = (message: string): KvStoreError => new KvStoreError("CLOSED", message);
 
 /** The store of an application. Its code, and ioredis, are loaded when the application starts. */
 export class KvHandle {
@@ -19,7 +26,7 @@ export class KvHandle {
 
   /** The store; before the start a stand-in, which becomes the store when the application has started. */
   get store(): KvStore {
-    return this.#store ?? (this.#early ??= standIn(() => this.#store));
+    return this.#store ?? (this.#early ??= deferredClient("app.kvstore", () => this.#store, closed));
   }
 
   get loaded(): KvStore | null {
@@ -33,13 +40,23 @@ export class KvHandle {
 
   /** Offers stores to the features that keep state. */
   async share(host: Host): Promise<void> {
-    // Not in feature.ts: the bundler puts what is loaded there into the file of the batteries, which most applications load.
     const [store, { shareStores }] = await Promise.all([this.load(), import("./stores/share-stores.js")]);
     shareStores(host, store);
   }
 
+  /** Connects. A store that is not required is connected later if it is away; a wrong password is an error all the same. */
   async open(): Promise<void> {
-    await (await this.load()).open();
+    const store = await this.load();
+    const { required, connectTimeout } = this.config;
+    try {
+      await store.open(required ? connectTimeout : Math.min(connectTimeout, optionalWithin));
+    } catch (error) {
+      if (required || !(error instanceof KvStoreError) || isHopeless(error.cause)) {
+        await store.close();
+        throw error;
+      }
+      this.#logger.error(`${error.message}; the application starts without it`);
+    }
   }
 
   async close(): Promise<void> {
@@ -50,25 +67,4 @@ export class KvHandle {
     const { createKvStore } = await import("./open-kvstore.js");
     return (this.#store = await createKvStore(this.config, this.#logger));
   }
-}
-
-/** Passes everything on to the store, for code that took `app.kvstore` before the start. */
-function standIn(find: () => KvStore | null): KvStore {
-  const bound = new Map<PropertyKey, unknown>();
-  return new Proxy(Object.create(null) as KvStore, {
-    get(_, name) {
-      const store = find();
-      if (store === null) {
-        if (typeof name === "symbol" || name === "then") return undefined;
-        throw new KvStoreError("CLOSED", "the key-value store is connected when the application starts: not yet");
-      }
-      const known = bound.get(name);
-      if (known !== undefined) return known;
-      const member: unknown = Reflect.get(store, name, store);
-      if (typeof member !== "function") return member;
-      const method: unknown = member.bind(store);
-      bound.set(name, method);
-      return method;
-    },
-  });
 }

@@ -1,5 +1,6 @@
-import type { Logger } from "../../internal/logger.js";
-import type { Tracer } from "../../internal/tracer.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import type { Tracer } from "../../kit/tracer.js";
 import { pipeline, type Replies, transaction } from "./batch.js";
 import { KvCommands } from "./commands/commands.js";
 import type { KvStoreConfig } from "./config.js";
@@ -135,18 +136,19 @@ export class KvStore extends KvCommands {
     this.#runner.tracer = new CallTracer(tracer, this.#config);
   }
 
-  /** @internal */
-  async open(): Promise<void> {
-    try {
-      await this.#pool.open();
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  /** @internal Connects within so many seconds; if that fails, connections are tried until `close`. */
+  open(seconds = this.#config.connectTimeout): Promise<void> {
+    return this.#pool.open(milliseconds(seconds));
+  }
+
+  /** @internal Calls back at each connection that is usable: the server may be another one, or have lost its data. */
+  onReady(callback: () => void): void {
+    this.#pool.onReady(callback);
   }
 
   /** Ends all connections; calls that wait fail. */
   async close(): Promise<void> {
+    this.#runner.close();
     this.#subscriptions.close();
     this.#blocking.close();
     this.#pool.close();

@@ -1,19 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { ttlOf } from "./commands/values.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { milliseconds } from "../../kit/duration.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { KvStoreError } from "./errors.js";
 import type { KvScript } from "./script.js";
 
-export interface LockOptions {
-  /** Seconds after which the lock is free if its holder has died. It is renewed while the function runs. Default 10. */
-  readonly ttl?: number;
-  /** Seconds to wait while somebody else holds it. Default 0. */
-  readonly wait?: number;
+const lockOptions = options("lock()", {
+  /** Time after which the lock is free if its holder has died. It is renewed while the function runs. Default 10 seconds. */
+  ttl: option.duration("10s", "1ms", "24d"),
+  /** Time to wait while somebody else holds it. Default 0. */
+  wait: option.duration(0),
   /** Ends the wait; `lock.signal` is aborted with it. */
-  readonly signal?: AbortSignal;
-}
+  signal: option<AbortSignal>(is.object),
+});
+
+export type LockOptions = OptionsOf<typeof lockOptions.fields>;
 
 /** A lock that is held. */
 export interface KvLock {
@@ -34,7 +37,7 @@ export interface LockScripts {
 }
 
 /**
- * Tokens are taken from the server's clock, in microseconds, and grow by one at least. So they go on growing where the
+ * Tokens are taken from the server's clock, in microseconds, and grow by one at least. So they continue growing where the
  * key that remembers the last one has expired.
  */
 export const takeLock = `
@@ -61,17 +64,13 @@ return redis.call('DEL', KEYS[1])
 export async function withLock<T>(
   scripts: LockScripts,
   key: string,
-  options: LockOptions,
+  given: LockOptions,
   run: (lock: KvLock) => Promise<T> | T,
 ): Promise<T> {
-  const { ttl = 10, wait = 0, signal } = options;
-  const ttlMs = ttlOf(ttl);
-  if (typeof wait !== "number" || !(wait >= 0)) {
-    throw new ValueError(`wait must be a number of seconds of at least 0, not ${show(wait)}`);
-  }
+  const { ttl, wait, signal } = lockOptions.read([given]);
   if (typeof run !== "function") throw new ValueError("lock() takes a function (lock) last");
-  const held = new Held(scripts, key, ttlMs);
-  const token = await held.take(wait * 1000, signal);
+  const held = new Held(scripts, key, milliseconds(ttl));
+  const token = await held.take(milliseconds(wait), signal);
   const signals = signal === undefined ? held.signal : AbortSignal.any([held.signal, signal]);
   try {
     return await run({ key, token, signal: signals });

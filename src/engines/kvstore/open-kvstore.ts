@@ -1,6 +1,6 @@
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { Logger } from "../../internal/logger.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { Logger } from "../../kit/logger.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
 import type { KvStore } from "./kvstore.js";
 
@@ -9,8 +9,13 @@ export async function openKvStore(
   config?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | string | null,
   options: { readonly logger?: Logger } = {},
 ): Promise<KvStore> {
-  const store = await createKvStore(KvStoreConfig.from(config), options.logger);
-  await store.open();
+  const store = await createKvStore(KvStoreConfig.from([config]), options.logger);
+  try {
+    await store.open();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   return store;
 }
 

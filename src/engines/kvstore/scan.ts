@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { integerOf } from "./commands/values.js";
 import type { PoolRunner } from "./connection/pool-runner.js";
 import { invoke, type RawClient } from "./connection/raw-client.js";

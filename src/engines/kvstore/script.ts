@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { CommandRunner } from "./commands/runner.js";
 import { encodeValue, type KvValue, keyOf } from "./commands/values.js";
 import { KvStoreError } from "./errors.js";
@@ -25,7 +25,7 @@ export class KvScript<T = unknown> {
     try {
       return await this.#runner.run("evalsha", [this.#sha, ...rest], read, how);
     } catch (error) {
-      // A server that was started anew, or has become master, does not know it.
+      // A server that was started again, or has become master, does not know it.
       if (!(error instanceof KvStoreError && error.reply === "NOSCRIPT")) throw error;
       return this.#runner.run("eval", [this.#lua, ...rest], read, how);
     }

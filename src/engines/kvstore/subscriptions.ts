@@ -1,5 +1,5 @@
-import type { Logger } from "../../internal/logger.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Logger } from "../../kit/logger.js";
+import { ValueError } from "../../kit/value-error.js";
 import { keyOf } from "./commands/values.js";
 import type { KvStoreConfig } from "./config.js";
 import type { ServerAddress } from "./connection/raw-client.js";

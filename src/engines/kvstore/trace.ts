@@ -1,4 +1,4 @@
-import type { Attributes, Span, Tracer } from "../../internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../kit/tracer.js";
 import type { KvStoreConfig } from "./config.js";
 import { KvStoreError } from "./errors.js";
 

@@ -18,9 +18,18 @@ export function unreachable(address: string, cause: unknown): KvStoreError {
   return new KvStoreError("UNREACHABLE", message, { cause: withoutArguments(cause) });
 }
 
+/** The server belongs to a cluster, and the settings name one server. */
+export function partOfCluster(address: string): KvStoreError {
+  const cause = new Error("CLUSTER the server is one of several");
+  return new KvStoreError("REFUSED", `the key-value store at ${address} is part of a cluster: set clusterMode: true`, {
+    cause,
+  });
+}
+
 /** Errors of ioredis carry the call with its arguments: passwords and values, which must not get into a log. */
 function withoutArguments(cause: unknown): unknown {
-  return typeof cause === "object" && cause !== null && "command" in cause ? undefined : cause;
+  if (typeof cause !== "object" || cause === null || !("command" in cause)) return cause;
+  return isHopeless(cause) ? new Error(String((cause as { message?: unknown }).message)) : undefined;
 }
 
 /** The innermost cause in words. A failed connection to several addresses of one name has a cause for each. */
@@ -52,7 +61,7 @@ export function isHopeless(error: unknown): boolean {
 
 const hopelessCodes = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|HOSTNAME_MISMATCH|ERR_OSSL)/;
 const hopelessReplies =
-  /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH|ERR DB index|ERR This instance has cluster support disabled)/i;
+  /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH|ERR DB index|ERR This instance has cluster support disabled|CLUSTER )/i;
 
 function nested(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined;

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** The fields of KvStoreConfig that a URL can hold, and the place of the server. */
 export interface ParsedKvUrl {

@@ -1,3 +1,4 @@
+import type { Check } from "../../kit/options.js";
 import type { MessagingError } from "./errors.js";
 
 /**
@@ -5,22 +6,28 @@ import type { MessagingError } from "./errors.js";
  * letters, validation, idempotency, metrics and traces are written once, above this interface (consume/, publish/).
  */
 export interface Broker {
-  /** `memory`, `kafka`, `amqp`, `sqs`. */
+  /** The name that topics and consumers use: `memory`, `kafka`, `amqp`, `sqs`, or that of a driver from outside. */
   readonly name: BrokerName;
   readonly abilities: BrokerAbilities;
   /** The group of consumers that name none. */
   readonly defaultGroup: string;
-  /** Unsettled deliveries of a consumer that names no number; null for twice its concurrency. */
-  readonly defaultPrefetch: number | null;
+  /** Unsettled deliveries of a consumer that names no number. Default twice its concurrency. */
+  readonly defaultPrefetch?: number | null;
+  /** True if `defaultPrefetch` was given: no consumer that names no number takes more, whatever its concurrency is. */
+  readonly boundsPrefetch?: boolean;
   /** Connects. Rejects with a clear error if that is not possible. */
   open(): Promise<void>;
   /** Asks the broker for a sign of life. */
   ping(signal?: AbortSignal): Promise<unknown>;
   /**
    * Sends records, in this order. Resolves when the broker has confirmed or refused each: one entry for each record, null
-   * for one that is safe. Rejects only if the fate of all is the same.
+   * for one that is safe. Rejects only if the fate of all is the same. With `ordered`, a broker that gets records of one key
+   * at a time does not send those of a key behind one that was refused.
    */
-  publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]>;
+  publish(
+    records: readonly OutgoingRecord[],
+    options?: { readonly ordered?: boolean },
+  ): Promise<readonly (MessagingError | null)[]>;
   /**
    * Opens a way to publish on which many records can be under way and keep their order. Absent where one batch has to wait
    * for the one before.
@@ -53,7 +60,7 @@ export interface PublishWay {
 
 /** A way for replies to one process. */
 export interface BrokerReplies {
-  /** Written into requests, in the header `stoa-reply-to`. The broker puts the place of the process there. */
+  /** Written into requests, in the header `stoa-reply-to`: a name that ends in `.replies`, or `amq.` and more. */
   readonly address: string;
   /** Takes the replies; set before the first request. */
   receive: ((record: IncomingRecord) => void) | null;
@@ -61,7 +68,22 @@ export interface BrokerReplies {
   send(record: OutgoingRecord): Promise<void>;
 }
 
-export type BrokerName = "memory" | "kafka" | "amqp" | "sqs";
+/** The names that editors offer. The package of a driver adds its own by declaration merging. */
+export interface BrokerNames {
+  readonly memory: true;
+  readonly kafka: true;
+  readonly amqp: true;
+  readonly sqs: true;
+}
+
+/** The name of a broker: one of those above, or any other that the application has installed. */
+export type BrokerName = keyof BrokerNames | (string & {});
+
+/** Checks the form of a name. Whether the application has such a broker is known at its start. */
+export const isBrokerName: Check<BrokerName> = (value) =>
+  typeof value === "string" && /^[a-z][a-z0-9_]{0,39}$/.test(value)
+    ? undefined
+    : "the name of a broker: lower-case letters, digits and '_'";
 
 export interface BrokerAbilities {
   /** The longest delay of a publish in milliseconds; 0 for a broker that cannot delay. */
@@ -107,10 +129,14 @@ export interface Delivery {
   readonly record: IncomingRecord;
   /** Times that the broker has delivered the record before without a result; 0 where it does not count. */
   readonly earlier: number;
-  /** The record is done. Throws or rejects with LOST if it belongs to another consumer by now. */
+  /** The reason if the record stands for bytes that cannot be read. It is not handled, but becomes a dead letter. */
+  readonly unreadable?: MessagingError | undefined;
+  /** The record is done. Throws or rejects with LOST if it now belongs to another consumer. */
   ack(): Promise<void> | void;
   /** Gives the record back as it is, for any consumer of the group. */
   release(): Promise<void>;
+  /** The consumer lets the record wait for its next attempt, and can take others meanwhile. */
+  wait?(): void;
   /**
    * Gives the record back with other headers, for this group alone, and not before the delay has passed. Absent where the
    * broker cannot: the consumer then waits itself.
@@ -136,8 +162,11 @@ export interface ConsumeRequest {
 /** The receiver of deliveries. */
 export interface DeliverySink {
   deliver(delivery: Delivery): void;
-  /** The delivery belongs to another consumer by now: its result does not count. */
+  /** The delivery now belongs to another consumer: its result does not count. */
   lost(delivery: Delivery): void;
+  /** Begins no further work until `resume`. Resolves when the work that runs has ended, or after so many milliseconds. */
+  hold?(timeout: number): Promise<void>;
+  resume?(): void;
   /** The consumer has ended with an error. All its deliveries are lost. */
   failed(error: unknown): void;
 }

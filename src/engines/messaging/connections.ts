@@ -1,4 +1,5 @@
-import { ValueError } from "../../internal/value-error.js";
+import { didYouMean } from "../../kit/suggest.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { Publisher } from "./publish/publisher.js";
 import type { Requests } from "./requests.js";
@@ -17,7 +18,9 @@ export class Connections {
   #only: Connected | null = null;
 
   add(connected: Connected): void {
-    this.#all.set(connected.broker.name, connected);
+    const { name } = connected.broker;
+    if (this.#all.has(name)) throw new ValueError(`the client has a broker of the name ${name} already`);
+    this.#all.set(name, connected);
     this.#only = this.#all.size === 1 ? connected : null;
   }
 
@@ -37,8 +40,11 @@ export class Connections {
   of(name: BrokerName | null, topic: string): Connected {
     const found = name === null ? this.#only : this.#all.get(name);
     if (found) return found;
-    if (name !== null) throw new ValueError(`the topic '${topic}' belongs to ${name}, which is not enabled`);
     const names = this.names;
+    if (name !== null) {
+      const near = didYouMean(name, names);
+      throw new ValueError(`the topic '${topic}' belongs to ${name}, which is not enabled${near}`);
+    }
     const why = names.length === 0 ? "no broker is enabled" : `say which of ${names.join(", ")} it belongs to`;
     throw new ValueError(`the topic '${topic}' has no broker: ${why}`);
   }

@@ -1,5 +1,5 @@
 import type { Broker, IncomingRecord } from "./broker.js";
-import { countIn, own, withoutOwn } from "./headers.js";
+import { countIn, frameworkHeaders, withoutOwn } from "./headers.js";
 import type { Publisher } from "./publish/publisher.js";
 import { asTopic, isTopicName, type Topic } from "./topic.js";
 
@@ -110,8 +110,8 @@ export class DeadLetters {
       const again = {
         ...withoutOwn(headers),
         // A broker that made the dead letter itself may not say for which group: then it is for all.
-        ...(letter.group !== "" && { [own.group]: letter.group }),
-        [own.replays]: String(letter.replays + 1),
+        ...(letter.group !== "" && { [frameworkHeaders.group]: letter.group }),
+        [frameworkHeaders.replays]: String(letter.replays + 1),
       };
       const record = { topic: letter.topic, id, key, body, headers: again, timestamp, delay: 0, foreign: true };
       await publisher.publish(record);
@@ -155,27 +155,27 @@ function fits(letter: DeadLetter, { ids, failure, group }: DeadLetterFilter): bo
 }
 
 function letterOf({ id, key, headers, body, timestamp }: IncomingRecord, topic: string): DeadLetter {
-  const reason = headers[own.reason] ?? "unknown";
-  const error = headers[own.error] ?? "";
+  const reason = headers[frameworkHeaders.reason] ?? "unknown";
+  const error = headers[frameworkHeaders.error] ?? "";
   const publishedAt = new Date(timestamp);
-  const diedAt = new Date(headers[own.deadAt] ?? timestamp);
-  const from = headers[own.deadTopic];
+  const diedAt = new Date(headers[frameworkHeaders.deadAt] ?? timestamp);
+  const from = headers[frameworkHeaders.deadTopic];
   return {
     id,
     topic: isTopicName(from) ? from : topic.replace(/\.dead$/, ""),
-    group: headers[own.deadGroup] ?? "",
+    group: headers[frameworkHeaders.deadGroup] ?? "",
     key,
     headers: withoutOwn(headers),
     bytes: body,
-    cut: headers[own.deadCut] === undefined ? null : countIn(headers, own.deadCut),
+    cut: headers[frameworkHeaders.deadCut] === undefined ? null : countIn(headers, frameworkHeaders.deadCut),
     get text() {
       return new TextDecoder().decode(body);
     },
     reason,
     error,
-    issues: issuesIn(headers[own.issues]),
-    attempts: countIn(headers, own.attempt),
-    replays: countIn(headers, own.replays),
+    issues: issuesIn(headers[frameworkHeaders.issues]),
+    attempts: countIn(headers, frameworkHeaders.attempt),
+    replays: countIn(headers, frameworkHeaders.replays),
     publishedAt,
     // Another program may have written anything there.
     diedAt: Number.isNaN(diedAt.getTime()) ? publishedAt : diedAt,

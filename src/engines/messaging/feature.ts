@@ -1,11 +1,12 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { feature } from "../../feature/feature.js";
-import type { Host } from "../../feature/host.js";
-import { decorating } from "../../internal/decorating.js";
-import { ValueError } from "../../internal/value-error.js";
-import type { OnlyKnown } from "../../route/handler.js";
-import type { Decorator } from "../../route/router.js";
+import { type Host, isStarted } from "../../feature/host.js";
+import { deferredClient, notStarted } from "../../kit/before-start.js";
+import { decorating } from "../../kit/decorating.js";
+import { ValueError } from "../../kit/value-error.js";
+import type { OnlyKnown } from "../../routing/handler.js";
+import type { Decorator } from "../../routing/router.js";
 import type { Subscription } from "./consume/consumer.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
 import { messageOf } from "./consume/message-request.js";
@@ -70,7 +71,7 @@ export const messagingFeature = feature<MessagingFeature>({
     onMessage(this: unknown, host: Host, topic: AnyTopic, ...rest: readonly unknown[]) {
       const declared = asTopic(topic);
       const owner = `onMessage('${declared.name}')`;
-      assertNew(host, owner);
+      host.assertOpen(owner);
       // An argument that is undefined by mistake is no decorator's.
       const direct = rest.length > 1 || typeof rest[0] === "function" || (rest.length === 1 && rest[0] === undefined);
       const [options = {}, handler] = typeof rest[0] === "function" ? [{}, rest[0]] : rest;
@@ -78,7 +79,7 @@ export const messagingFeature = feature<MessagingFeature>({
       const { definitions, unmade } = messagingState(host);
       const add = (given: unknown) => {
         if (typeof given !== "function") throw new ValueError(`${owner} needs a handler: a function of the message`);
-        assertNew(host, owner);
+        host.assertOpen(owner);
         definitions.push({ topic: declared, options: read, handler: given as AnyMessageHandler });
       };
       if (!direct)
@@ -86,14 +87,17 @@ export const messagingFeature = feature<MessagingFeature>({
       add(handler);
       return this as never;
     },
-    publish: (host, topic, value, options) => clientOf(host, "publish()").publish(topic, value as never, options),
-    publishBatch: (host, topic, entries) => clientOf(host, "publishBatch()").publishBatch(topic, entries as never),
+    publish: (host, topic, value, options) => clientOf(host, "app.publish()").publish(topic, value as never, options),
+    publishBatch: (host, topic, entries) => clientOf(host, "app.publishBatch()").publishBatch(topic, entries as never),
     subscribe: (host, topic, options, handler) =>
-      clientOf(host, "subscribe()").subscribe(topic, options, handler as never),
+      clientOf(host, "app.subscribe()").subscribe(topic, options, handler as never),
   },
   values: {
-    messaging: (host) => clientOf(host, "app.messaging"),
-    deadLetters: (host) => clientOf(host, "app.deadLetters").deadLetters,
+    messaging: (host) =>
+      findClient(host, "app.messaging") ?? deferredClient("app.messaging", () => findClient(host, "app.messaging")),
+    deadLetters: (host) =>
+      messagingState(host).messaging?.deadLetters ??
+      deferredClient("app.deadLetters", () => findClient(host, "app.deadLetters")?.deadLetters ?? null),
   },
   requestMembers: {
     messaging: (host) => clientOf(host, "request.messaging"),
@@ -137,16 +141,15 @@ export const messagingFeature = feature<MessagingFeature>({
   },
 });
 
-function assertNew(host: Host, call: string): void {
-  if (host.phase === "new") return;
-  throw new ValueError(`${call} comes too late: the application has been started and cannot be changed any more`);
+function clientOf(host: Host, needs: string): Messaging {
+  const client = findClient(host, needs);
+  if (client === null) throw new Error(notStarted(needs));
+  return client;
 }
 
-function clientOf(host: Host, needs: string): Messaging {
-  const { messaging } = messagingState(host);
-  if (messaging !== null) return messaging;
-  if (host.phase !== "new" && host.phase !== "starting") {
-    throw new Error(`${needs} needs a broker: app.enableMemoryBroker(), app.enableAmqp() or another`);
-  }
-  throw new Error(`${needs} can be used once the application has started, and needs a broker`);
+/** Null before the start. A startup hook finds it, if there is a broker. */
+function findClient(host: Host, needs: string): Messaging | null {
+  const { messaging, brokers } = messagingState(host);
+  if (messaging !== null || host.phase === "new" || (!isStarted(host) && brokers.size > 0)) return messaging;
+  throw new Error(`${needs} needs a broker: app.enableMemoryBroker(), app.enableAmqp() or another`);
 }

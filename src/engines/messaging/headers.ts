@@ -1,8 +1,8 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Headers that the framework writes. Users cannot set headers of this prefix. */
-export const own = {
+export const frameworkHeaders = {
   /** Attempts that were made. */
   attempt: "stoa-attempt",
   /** The only group that is to handle the message: it was sent back from the dead letters of that group. */

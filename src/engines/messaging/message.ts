@@ -1,12 +1,13 @@
-import { parseJson } from "../../http/json.js";
-import type { Logger } from "../../internal/logger.js";
-import { inspectSymbol } from "../../internal/node-modules.js";
+import { parseJson } from "../../http/json/json.js";
+import { type Duration, seconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { inspectSymbol } from "../../kit/node-modules.js";
 import type { Transaction } from "../db/database.js";
 import type { IncomingRecord } from "./broker.js";
-import { own } from "./headers.js";
+import { frameworkHeaders } from "./headers.js";
 import { decodeValue } from "./values.js";
 
-/** The result that a handler chose for its message. */
+/** The result that a handler chose for its message; delays in seconds. */
 export type Decision =
   | { readonly kind: "ack" }
   | { readonly kind: "nack"; readonly reason: string; readonly delay: number | null }
@@ -38,7 +39,7 @@ export class Message<Value = unknown> {
   /** The id of the message. It stays the same when the message is delivered again. */
   readonly id: string;
   readonly topic: string;
-  /** Messages of one key are handled in order; null for a message without. */
+  /** Messages of one key are handled in order; null if it has no key. */
   readonly key: string | null;
   /** Header fields; names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -76,7 +77,7 @@ export class Message<Value = unknown> {
 
   /** The value: JSON, or what its schema makes of it. Throws for a value that is not JSON. */
   get value(): Value {
-    this.#value ??= { value: decodeValue(this.bytes, this.headers[own.contentType]) };
+    this.#value ??= { value: decodeValue(this.bytes, this.headers[frameworkHeaders.contentType]) };
     return this.#value.value as Value;
   }
 
@@ -101,7 +102,7 @@ export class Message<Value = unknown> {
     return (this.#log ??= this.#parts.logger.child({ topic, message_id: id, attempt }));
   }
 
-  /** Aborted when the time of the handler is up, or when the message belongs to another consumer by now. */
+  /** Aborted when the time of the handler is up, or when the message now belongs to another consumer. */
   get signal(): AbortSignal {
     return this.#parts.held.signal;
   }
@@ -111,14 +112,14 @@ export class Message<Value = unknown> {
     this.#decide({ kind: "ack" });
   }
 
-  /** The attempt has failed, like an error: the message is handled again later. `delay` in seconds. */
-  nack(options: { readonly reason?: string; readonly delay?: number } = {}): void {
-    this.#decide({ kind: "nack", reason: options.reason ?? "refused by the handler", delay: options.delay ?? null });
+  /** The attempt has failed, like an error: the message is handled again later, after `delay`. */
+  nack({ reason, delay }: { readonly reason?: string; readonly delay?: Duration } = {}): void {
+    this.#decide({ kind: "nack", reason: reason ?? "refused by the handler", delay: secondsOf(delay) });
   }
 
-  /** The message is to be handled again later, and this does not count as an attempt. `delay` in seconds. */
-  requeue(options: { readonly delay?: number } = {}): void {
-    this.#decide({ kind: "requeue", delay: options.delay ?? null });
+  /** The message is to be handled again later, and this does not count as an attempt. */
+  requeue({ delay }: { readonly delay?: Duration } = {}): void {
+    this.#decide({ kind: "requeue", delay: secondsOf(delay) });
   }
 
   /** The message is dropped: it is not handled again and not kept. */
@@ -143,4 +144,8 @@ export class Message<Value = unknown> {
   #decide(decision: Decision): void {
     this.#decision ??= decision;
   }
+}
+
+function secondsOf(delay: Duration | undefined): number | null {
+  return typeof delay === "string" ? seconds(delay) : (delay ?? null);
 }

@@ -1,14 +1,14 @@
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import type { Tracer } from "../../internal/tracer.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import type { Tracer } from "../../kit/tracer.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
 import { Connections } from "./connections.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
+import type { WorkResult } from "./consume/consumer-context.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { Inbox, InboxOutcome } from "./consume/inbox.js";
 import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
-import type { WorkResult } from "./consume/place.js";
 import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
@@ -64,6 +64,7 @@ export class Messaging {
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
+  #subscribed = 0;
   #draining = false;
 
   /** @internal */
@@ -141,7 +142,7 @@ export class Messaging {
     const read = readConsumerOptions(owner, options);
     if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
     const { broker, publisher } = this.#brokers.of(read.broker ?? declared.broker, declared.name);
-    const settings = consumerSettings(declared, read, broker, this.#processId);
+    const settings = consumerSettings(declared, read, broker, `${this.#processId}-${++this.#subscribed}`);
     if (settings.broadcast && !broker.abilities.broadcast) {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
     }
@@ -223,7 +224,7 @@ export class Messaging {
   /** @internal Sends records of the outbox, in this order. They are not held back if the broker is away. */
   async forward(name: BrokerName, records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
     const { broker } = this.#brokers.of(name, records[0]!.topic);
-    const outcomes = await broker.publish(records);
+    const outcomes = await broker.publish(records, { ordered: true });
     for (const [index, record] of records.entries()) this.meter?.published(record.topic, outcomes[index] ?? null);
     return outcomes;
   }

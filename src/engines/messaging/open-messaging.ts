@@ -1,4 +1,4 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 import { createLogger } from "../../logging/create-logger.js";
 import type { Broker } from "./broker.js";
 import { MemoryProcessedStore, type ProcessedStore } from "./consume/processed.js";

@@ -1,18 +1,21 @@
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Broker, IncomingRecord } from "./broker.js";
 import { replySuffix } from "./consume/reply.js";
 import { MessagingError } from "./errors.js";
-import { own } from "./headers.js";
+import { frameworkHeaders } from "./headers.js";
 import type { PublishOptions } from "./publish/outgoing.js";
 import type { Topic } from "./topic.js";
 import { checkIncoming, decodeValue } from "./values.js";
 
+const requestOptions = options("request()", {
+  /** Time to wait for the reply. Default 30 seconds. */
+  timeout: option.duration("30s", "1ms", "1d"),
+});
+
 /** Options of a request. */
-export interface RequestOptions extends Omit<PublishOptions, "delay"> {
-  /** Seconds to wait for the reply. Default 30. */
-  readonly timeout?: number;
-}
+export type RequestOptions = Omit<PublishOptions, "delay"> & OptionsOf<typeof requestOptions.fields>;
 
 /** The type of the replies to requests of a topic. */
 export type ReplyValue<T> = T extends Topic<never, unknown, infer Reply> ? Reply : unknown;
@@ -25,7 +28,6 @@ interface Pending {
 }
 
 const mostWaiting = 10_000;
-const checks: Checks<{ timeout: number }> = { timeout: is.number(0.001, 86_400) };
 
 export interface RequestsParts {
   readonly broker: Broker;
@@ -48,21 +50,17 @@ export class Requests {
     this.#parts = parts;
   }
 
-  async request(topic: Topic, value: unknown, options: RequestOptions = {}): Promise<unknown> {
-    if (typeof options !== "object" || options === null) throw new ValueError(`options, not ${show(options)}`);
-    const { timeout, ...publish } = options;
-    const { timeout: seconds = 30 } = readOptions(
-      `request('${topic.name}')`,
-      timeout === undefined ? {} : { timeout },
-      checks,
-    );
+  async request(topic: Topic, value: unknown, given: RequestOptions = {}): Promise<unknown> {
+    if (typeof given !== "object" || given === null) throw new ValueError(`options, not ${show(given)}`);
+    const { timeout: patience, ...publish } = given;
+    const { timeout } = requestOptions.read([{ timeout: patience }], `request('${topic.name}')`);
     this.#assertOpen(topic);
     if (this.#waiting >= mostWaiting) {
       throw new MessagingError("BUSY", `${mostWaiting} requests wait for their replies already`);
     }
     this.#waiting++;
     try {
-      return await this.#reply(topic, value, publish, seconds);
+      return await this.#reply(topic, value, publish, timeout);
     } finally {
       this.#waiting--;
     }
@@ -73,7 +71,7 @@ export class Requests {
     const address = await this.#open();
     this.#assertOpen(topic);
     const correlation = crypto.randomUUID();
-    const headers = { [own.replyTo]: address, [own.correlation]: correlation };
+    const headers = { [frameworkHeaders.replyTo]: address, [frameworkHeaders.correlation]: correlation };
     const left = Math.max(1, seconds * 1000 - (performance.now() - started));
     const reply = new Promise<unknown>((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -127,16 +125,16 @@ export class Requests {
 
   /** A reply that nobody waits for is dropped: it came too late, or belongs to another process. */
   #receive({ headers, body }: IncomingRecord): void {
-    const pending = this.#end(headers[own.correlation] ?? "");
+    const pending = this.#end(headers[frameworkHeaders.correlation] ?? "");
     if (pending === undefined) return;
     const { topic, resolve, reject } = pending;
-    const failure = headers[own.replyError];
+    const failure = headers[frameworkHeaders.replyError];
     if (failure !== undefined) {
       reject(new MessagingError("REFUSED", `the request to '${topic.name}' failed: ${failure}`));
       return;
     }
     try {
-      const value = decodeValue(body, headers[own.contentType]);
+      const value = decodeValue(body, headers[frameworkHeaders.contentType]);
       resolve(topic.reply === null ? value : checkIncoming(`${topic.name} (reply)`, topic.reply, value, body));
     } catch (error) {
       reject(error);

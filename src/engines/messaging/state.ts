@@ -1,21 +1,23 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import { UnmadeRoutes } from "../../route/unmade.js";
+import { UnmadeRoutes } from "../../routing/unmade.js";
 import type { Broker, BrokerName } from "./broker.js";
 import type { AnyMessageHandler } from "./consume/handler.js";
 import type { Inbox } from "./consume/inbox.js";
-import type { ConsumerOptions } from "./consume/options.js";
+import type { GivenConsumerOptions } from "./consume/options.js";
 import type { Messaging } from "./messaging.js";
 import type { Topic } from "./topic.js";
 
 /** A consumer that starts with the application. */
 export interface ConsumerDefinition {
   readonly topic: Topic;
-  readonly options: Partial<ConsumerOptions>;
+  readonly options: GivenConsumerOptions;
   readonly handler: AnyMessageHandler;
 }
 
 interface State {
+  /** The declarations of the brokers that are enabled, by their names. */
+  readonly brokers: Map<BrokerName, object>;
   readonly definitions: ConsumerDefinition[];
   /** Decorated methods without an instance. */
   readonly unmade: UnmadeRoutes;
@@ -28,7 +30,8 @@ interface State {
 }
 
 export const messagingState = perHost((): State => {
-  return { definitions: [], unmade: new UnmadeRoutes(), messaging: null, replacement: null, inbox: null };
+  const none = { messaging: null, replacement: null, inbox: null };
+  return { brokers: new Map(), definitions: [], unmade: new UnmadeRoutes(), ...none };
 });
 
 /** The client of an application, made at its start. Its code is loaded then: applications without messages do not need it. */

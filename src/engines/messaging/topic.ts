@@ -1,5 +1,6 @@
-import { type Check, type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { type Check, is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { type BodyOutput, type BodyValidator, isBodyValidator } from "../../validation/body-validator.js";
 import {
   isStandardSchema,
@@ -7,7 +8,7 @@ import {
   type SchemaOutput,
   type StandardSchema,
 } from "../../validation/standard-schema.js";
-import type { BrokerName } from "./broker.js";
+import { type BrokerName, isBrokerName } from "./broker.js";
 
 /** A schema of values: of zod, valibot, arktype and the like, or a model. */
 export type ValueSchema = StandardSchema | BodyValidator;
@@ -47,12 +48,12 @@ export type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutpu
 const schemaOption: Check = (value) =>
   isSchema(value) ? undefined : "a schema (zod, valibot, arktype ...) or a model";
 
-const checks: Checks<TopicOptions<never>> = {
+const readOptions = checkedOptions<TopicOptions<never>>({
   schema: schemaOption,
   reply: schemaOption,
   key: is.function,
-  broker: is.oneOf("memory", "kafka", "amqp", "sqs"),
-};
+  broker: isBrokerName,
+});
 
 /**
  * Declares a topic once, for those who publish and those who consume: `const orders = topic("orders", { schema: Order, key:
@@ -69,7 +70,7 @@ export function topic<Value = unknown, Reply = unknown>(
 ): Topic<Value, Value, Reply>;
 export function topic(name: string, options?: object): Topic {
   checkTopicName(name);
-  const { schema, key, broker, reply } = readOptions<TopicOptions<never>>(`topic '${name}'`, options, checks);
+  const { schema, key, broker, reply } = readOptions(`topic '${name}'`, options);
   return Object.freeze({
     name,
     schema: schema ?? null,

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Span, Tracer } from "../../internal/tracer.js";
+import type { Span, Tracer } from "../../kit/tracer.js";
 import type { BrokerName } from "./broker.js";
 import { control, longestHeader } from "./headers.js";
 
@@ -32,19 +32,17 @@ function hasContext(headers: Readonly<Record<string, string>>): boolean {
   return headers.traceparent !== undefined || headers.tracestate !== undefined || headers.baggage !== undefined;
 }
 
-/** Names of brokers in OpenTelemetry's conventions for messages. */
-const systems: Readonly<Record<BrokerName, string>> = {
-  memory: "memory",
-  kafka: "kafka",
-  amqp: "rabbitmq",
-  sqs: "aws_sqs",
-};
+/** Brokers that have another name in OpenTelemetry's conventions for messages. */
+const systems: ReadonlyMap<BrokerName, string> = new Map([
+  ["amqp", "rabbitmq"],
+  ["sqs", "aws_sqs"],
+]);
 
 /** The span of messages that are being published. */
 export function publishSpan(tracer: Tracer | null, broker: BrokerName, topic: string, count: number): Span | null {
   if (tracer === null) return null;
   const attributes = {
-    "messaging.system": systems[broker],
+    "messaging.system": systems.get(broker) ?? broker,
     "messaging.operation.name": "publish",
     "messaging.operation.type": "send",
     "messaging.destination.name": topic,
@@ -80,7 +78,7 @@ export function inTraceOf<T>(
     return handled.run(headers, () => run(null));
   }
   const attributes = {
-    "messaging.system": systems[broker.name],
+    "messaging.system": systems.get(broker.name) ?? broker.name,
     "messaging.operation.name": "process",
     "messaging.operation.type": "process",
     "messaging.destination.name": topic,

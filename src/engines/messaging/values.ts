@@ -1,6 +1,6 @@
-import { parseJson } from "../../http/json.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { parseJson } from "../../http/json/json.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { bodyValidatorSymbol, isBodyValidator } from "../../validation/body-validator.js";
 import { type Issue, toIssues } from "../../validation/issues.js";
 import { MessagingError } from "./errors.js";

@@ -1,7 +1,7 @@
 import { camelWords, pascalCase, singularWords, wordsOf } from "../../orm/model/words.js";
 import { splitName, usualForeignKeyName, usualIndexName, usualUniqueName } from "../../orm/schema/names.js";
 import type { ForeignKeyState } from "../../orm/schema/state.js";
-import { escaped, shown } from "../names.js";
+import { escaped } from "../names.js";
 import type { Draft } from "./draft.js";
 import { call, type Options, yes } from "./field-call.js";
 import { type Code, listCode } from "./source.js";
@@ -12,7 +12,8 @@ export interface CompositeKey {
   readonly key: ForeignKeyState;
   /** True if the columns are unique together: one-to-one. */
   readonly one: boolean;
-  readonly notes: readonly string[];
+  /** The name of the constraint, if it is not the usual one. */
+  readonly name: string | undefined;
 }
 
 /** The reason why no field can express a foreign key over several columns. */
@@ -43,7 +44,7 @@ export function compositeKeyOf(draft: Draft, name: string, key: ForeignKeyState,
     target,
     key,
     one: isUnique || isKey,
-    notes: usual ? [] : [`In the database this foreign key is named ${shown(name)}.`],
+    name: usual ? undefined : name,
   };
 }
 
@@ -56,7 +57,7 @@ export function compositeNames({ target, key }: CompositeKey): string[] {
 /** The field of the foreign key. `nameOf` and `targetNameOf` give the fields of columns. */
 export function compositeCode(
   draft: Draft,
-  { target, key, one }: CompositeKey,
+  { target, key, one, name }: CompositeKey,
   targetClass: string,
   nameOf: (column: string) => string,
   targetNameOf: (column: string) => string,
@@ -72,6 +73,7 @@ export function compositeCode(
     ...(key.onUpdate === undefined ? [] : [["onUpdate", escaped(key.onUpdate)] as const]),
     ...(key.onDeleteColumns === undefined ? [] : [["setNull", list(key.onDeleteColumns.map(nameOf))] as const]),
     ...(key.deferred ? yes("deferred") : []),
+    ...(name === undefined ? [] : [["constraint", escaped(name)] as const]),
   ];
   return call("field.compositeForeignKey", [`() => ${targetClass}`, list(key.columns.map(nameOf))], options);
 }

@@ -1,4 +1,4 @@
-import { snakeCase } from "../../internal/names.js";
+import { snakeCase } from "../../kit/names.js";
 import { keyAttribute } from "../../orm/model/columns.js";
 import { usualCheckName, usualIndexName, usualUniqueName } from "../../orm/schema/names.js";
 import type { IndexState } from "../../orm/schema/state.js";
@@ -41,7 +41,7 @@ export function toOneCode(
   targetClass: string,
   targetProperty: string,
 ): Code {
-  const { column, target, to, one, key } = relation;
+  const { column, target, to, one, key, name } = relation;
   const drafted = draft.columns.get(column)!;
   const isKey = isSingleKey(draft, column);
   const refersToKey = target.key.length === 1 && target.key[0] === to;
@@ -56,6 +56,7 @@ export function toOneCode(
     ...(key.onDelete === "cascade" ? [] : [["onDelete", escaped(key.onDelete ?? "no action")] as const]),
     ...(key.onUpdate === undefined ? [] : [["onUpdate", escaped(key.onUpdate)] as const]),
     ...(key.deferred ? yes("deferred") : []),
+    ...(name === undefined ? [] : [["constraint", escaped(name)] as const]),
     ...(drafted.state.comment === undefined ? [] : [["comment", escaped(drafted.state.comment)] as const]),
   ];
   return call(one ? "field.oneToOne" : "field.foreignKey", [`() => ${targetClass}`], options);

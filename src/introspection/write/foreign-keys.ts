@@ -15,7 +15,8 @@ export interface ToOne {
   /** True if the column is unique: one-to-one. */
   readonly one: boolean;
   readonly key: ForeignKeyState;
-  readonly notes: readonly string[];
+  /** The name of the constraint, if it is not the usual one. */
+  readonly name: string | undefined;
 }
 
 export interface ForeignKeys {
@@ -79,6 +80,6 @@ function toOneOf(draft: Draft, name: string, key: ForeignKeyState, target: Draft
     to: key.references[0]!,
     one: isUnique || isKey,
     key,
-    notes: usual ? [] : [`In the database this foreign key is named ${shown(name)}.`],
+    name: usual ? undefined : name,
   };
 }

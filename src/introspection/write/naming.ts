@@ -1,7 +1,7 @@
 /** Names for classes and fields. They are always plain identifiers, for any name in the database. */
 
-import { didYouMean } from "../../internal/suggest.js";
-import { ValueError } from "../../internal/value-error.js";
+import { didYouMean } from "../../kit/suggest.js";
+import { ValueError } from "../../kit/value-error.js";
 import { checkFieldName } from "../../orm/model/field-names.js";
 import { camelWords, pascalCase, singularWords, wordsOf } from "../../orm/model/words.js";
 import { splitName } from "../../orm/schema/names.js";
@@ -26,7 +26,7 @@ const takenByLanguage = new Set([
   ..."throw true try type typeof using var void while with yield".split(" "),
 ]);
 
-/** The class of every table, by the names of the tables; `given` are those that the caller chose. */
+/** The class name of each table, by table name. `given` holds the names that the caller chose. */
 export function classNames(tables: readonly string[], given: Readonly<Record<string, string>>): Map<string, string> {
   const chosen = new Map(Object.entries(given));
   const taken = new Set(takenByLanguage);
@@ -70,7 +70,7 @@ export function valuesName(type: string, taken: ReadonlySet<string>): string {
 export class FieldNames {
   readonly #taken = new Set<string>();
 
-  /** The first of the candidates that is free, else one with a number; `extra` are the further names that come with it. */
+  /** The first of the candidates that is free, else one with a number; `extra` returns other names that must be free too. */
   take(candidates: readonly string[], extra: (name: string) => readonly string[] = () => []): string {
     const usable = candidates.map((each) => startingWithLetter(each, "field").slice(0, longest)).map(notReserved);
     const isFree = (name: string): boolean =>
@@ -81,7 +81,7 @@ export class FieldNames {
   }
 }
 
-/** Leaves room for a number below the 63 bytes that a name may have. */
+/** Leaves room for a number within PostgreSQL's 63 bytes that a name may have. */
 const longest = 56;
 
 function notReserved(name: string): string {

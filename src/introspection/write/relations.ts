@@ -1,4 +1,4 @@
-import { snakeCase } from "../../internal/names.js";
+import { snakeCase } from "../../kit/names.js";
 import { shortName } from "../../orm/identifiers.js";
 import { camelWords, wordsOf } from "../../orm/model/words.js";
 import { splitName } from "../../orm/schema/names.js";

@@ -19,7 +19,7 @@ export function listCode(items: readonly Code[]): Code {
   return items.length === 0 ? "[]" : { open: "[", items, close: "]" };
 }
 
-/** The text, whose first line goes on after `column` characters; further lines are indented by `indent`. */
+/** The text, whose first line continues after `column` characters; further lines are indented by `indent`. */
 export function print(code: Code, indent: number, column: number = indent): string {
   const flat = flatten(code);
   // One comma or bracket may follow.

@@ -97,6 +97,7 @@ function indexCode(
     ...(isUsual ? [] : [["name", escaped(name)] as const]),
     ...(index.unique ? [["unique", "true"] as const] : []),
     ...(index.method ? [["method", escaped(index.method)] as const] : []),
+    ...(index.nullsNotDistinct ? [["nullsNotDistinct", "true"] as const] : []),
     ...(index.where === undefined ? [] : [["where", escaped(index.where)] as const]),
     ...(include ? [["include", include] as const] : []),
     ...(operatorClass === undefined ? [] : [["operatorClass", escaped(operatorClass)] as const]),

@@ -1,5 +1,6 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { splitName } from "../../orm/schema/names.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import { tidyState } from "../../orm/schema/tidy.js";
@@ -28,14 +29,14 @@ export interface WritableState extends SchemaState {
   readonly unmanaged?: Readonly<Record<string, UnmanagedTable>>;
 }
 
-const checks: Checks<WriteModelsOptions> = { language: is.oneOf("ts", "js"), names: is.object };
+const readOptions = checkedOptions<WriteModelsOptions>({ language: is.oneOf("ts", "js"), names: is.object });
 
 /**
  * Writes the source of a module with a model for each table. The models have the tables of the state; a comment says what a
  * model cannot express. Names and texts of the database appear only in strings and comments, escaped.
  */
 export function writeModels(state: WritableState, options: WriteModelsOptions): string {
-  const { language, names = {} } = readOptions<WriteModelsOptions>("writeModels", options, checks);
+  const { language, names = {} } = readOptions("writeModels", options);
   if (language === undefined) throw new ValueError('option \'language\' is required in writeModels: "ts" or "js"');
   const typed = language === "ts";
   const all: Record<string, TableState | UnmanagedTable> = { ...tidyState(state).tables, ...state.unmanaged };
@@ -103,10 +104,10 @@ function classSource(
     const { target, to } = relation;
     const targetProperty = models.properties.get(target.table)!.columns.get(to)!;
     const code = toOneCode(draft, relation, name, models.classes.get(target.table)!, targetProperty);
-    written.push({ name, code, getter: inGetter(draft.table, target.table), notes: [...notes, ...relation.notes] });
+    written.push({ name, code, getter: inGetter(draft.table, target.table), notes });
   }
   for (const relation of composite) {
-    const { target, notes } = relation;
+    const { target } = relation;
     const other = models.properties.get(target.table)!.columns;
     const code = compositeCode(
       draft,
@@ -115,7 +116,7 @@ function classSource(
       (column) => columns.get(column)!,
       (column) => other.get(column)!,
     );
-    written.push({ name: nameOf(relation), code, getter: inGetter(draft.table, target.table), notes });
+    written.push({ name: nameOf(relation), code, getter: inGetter(draft.table, target.table), notes: [] });
   }
   written.push(...relations.map((relation) => ({ ...relation, notes: [] })));
   const { options, notes } = tableOptions(draft, columns);

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import { holdsText } from "../files/sql-text.js";
 import { has, own } from "../lookup.js";
 import { columnsOfEnum } from "../operations/recreate-enum.js";
 import { op } from "../operations.js";
-import { holdsText } from "../sql-text.js";
 import type { Journal } from "./journal.js";
 import type { Asker } from "./questions.js";
 
@@ -17,7 +17,7 @@ export function dropEnums(journal: Journal, to: SchemaState): void {
   for (const name of Object.keys(journal.state.enums)) if (!has(to.enums, name)) journal.add(op.dropEnum(name));
 }
 
-/** Adds new values to the type. For any other change, and for a value that is used at once, the type is made anew. */
+/** Adds new values to the type. For any other change, and for a value that is used at once, the type is made again. */
 export function changeEnums(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const [name, values] of Object.entries(to.enums)) {
     const old = own(journal.state.enums, name);

@@ -70,7 +70,7 @@ function isMadeAnother(old: TableState["columns"][string], now: TableState["colu
   return now !== undefined && (!sameFamily(old.type, now.type) || old.generated !== now.generated);
 }
 
-/** True if a constraint or an index that can carry a foreign key is dropped or made anew. */
+/** True if a constraint or an index that can carry a foreign key is dropped or made again. */
 function losesKey(old: TableState, now: TableState, columns: readonly string[]): boolean {
   const alone = (part: Partial<TableState>): boolean => isUnique({ columns: old.columns, ...part }, columns);
   if (alone({ primaryKey: old.primaryKey ?? [] }) && !isDeepStrictEqual(old.primaryKey, now.primaryKey)) return true;

@@ -1,5 +1,6 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { literal, quote } from "../../orm/identifiers.js";
 import { sqlName } from "../../orm/schema/names.js";
 import { commentColumnSql } from "../../orm/schema/render.js";
@@ -23,7 +24,7 @@ export interface AlterOptions {
   readonly fill?: string;
 }
 
-const alterChecks: Checks<AlterOptions> = { using: is.text, downUsing: is.text, fill: is.text };
+const readOptions = checkedOptions<AlterOptions>({ using: is.text, downUsing: is.text, fill: is.text });
 
 /** Changes the given properties of a column; null removes a default, a comment or a collation. */
 export function alterColumn(
@@ -37,7 +38,7 @@ export function alterColumn(
   const owner = `alterColumn of ${table}.${name}`;
   const given = readColumnChanges(owner, changes);
   const wanted = given.type === undefined ? given : { ...given, type: normalizeType(given.type) };
-  const { using, downUsing, fill } = readOptions<AlterOptions>(owner, options, alterChecks);
+  const { using, downUsing, fill } = readOptions(owner, options);
   if (fill !== undefined && wanted.nullable !== false)
     throw new ValueError(`${owner}: 'fill' goes with { nullable: false }`);
   if (wanted.type === undefined && (using ?? downUsing) !== undefined) {
@@ -73,7 +74,7 @@ function alterStatements(alteration: Alteration): string[] {
   const { table, name, before, after } = alteration;
   const [old, now] = [findTable(before, table), findTable(after, table)];
   const [from, to] = [findColumn(table, old, name), findColumn(table, now, name)];
-  // The values of a computed column follow from the others: the column is made anew, which every PostgreSQL can do.
+  // The values of a computed column follow from the others: the column is made again, which every PostgreSQL can do.
   if (to.generated !== undefined && (from.generated !== to.generated || from.type !== to.type)) {
     const rest = withoutColumn(table, old, name);
     return [...rest.statements, ...restoreStatements(table, rest.table, now)];

@@ -1,14 +1,15 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { quote } from "../../orm/identifiers.js";
 import { partOf, sqlName } from "../../orm/schema/names.js";
 import type { ColumnState, IndexState, SchemaState, TableState } from "../../orm/schema/state.js";
 import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
 import { MigrationError } from "../errors.js";
+import { renameColumnIn } from "../files/sql-text.js";
 import { checkReferrers, referrersOf } from "../fit.js";
 import { findColumn, findTable, has, put, renameKey, withTable } from "../lookup.js";
 import type { Operation } from "../operation.js";
-import { renameColumnIn } from "../sql-text.js";
 import { define } from "./define.js";
 import { readColumn, readName, readQualifiedName } from "./read.js";
 import { partRenames, renamePartSql, renameParts, reversed } from "./rename-parts.js";
@@ -19,14 +20,14 @@ export interface FillOptions {
   readonly fill?: string;
 }
 
-const fillChecks: Checks<FillOptions> = { fill: is.text };
+const readFill = checkedOptions<FillOptions>({ fill: is.text });
 
 /** Adds a column. If it is not nullable and has no default, `fill` gives the value of existing rows. */
 export function addColumn(table: string, name: string, column: ColumnState, options: FillOptions = {}): Operation {
   readQualifiedName("the name of a table", table);
   readName("the name of a column", name);
   const state = readColumn(`the column ${table}.${name}`, column);
-  const { fill } = readOptions<FillOptions>(`addColumn of ${table}.${name}`, options, fillChecks);
+  const { fill } = readFill(`addColumn of ${table}.${name}`, options);
   checkFill(`addColumn of ${table}.${name}`, state, fill);
   return define({
     source: ["addColumn", table, name, state, fill === undefined ? {} : { fill }],
@@ -48,7 +49,7 @@ export function addColumn(table: string, name: string, column: ColumnState, opti
 export function dropColumn(table: string, name: string, options: FillOptions = {}): Operation {
   readQualifiedName("the name of a table", table);
   readName("the name of a column", name);
-  const { fill } = readOptions<FillOptions>(`dropColumn of ${table}.${name}`, options, fillChecks);
+  const { fill } = readFill(`dropColumn of ${table}.${name}`, options);
   return define({
     source: ["dropColumn", table, name, fill === undefined ? {} : { fill }],
     description: `drop column ${table}.${name}`,

@@ -1,5 +1,6 @@
-import { type Checks, is, isPlainObject, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is, isPlainObject, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { literal } from "../../orm/identifiers.js";
 import { sqlName } from "../../orm/schema/names.js";
 import { createEnumSql, createSchemaFor } from "../../orm/schema/render.js";
@@ -70,7 +71,7 @@ export interface EnumPosition {
   readonly after?: string;
 }
 
-const positionChecks: Checks<EnumPosition> = { before: is.text, after: is.text };
+const readPosition = checkedOptions<EnumPosition>({ before: is.text, after: is.text });
 
 /**
  * Adds a value, at the end or next to another one. PostgreSQL cannot remove a value: undoing creates the type again, which
@@ -79,7 +80,7 @@ const positionChecks: Checks<EnumPosition> = { before: is.text, after: is.text }
 export function addEnumValue(name: string, value: string, position: EnumPosition = {}): Operation {
   readQualifiedName("the name of an enum", name);
   readValues(name, [value]);
-  const place = readOptions<EnumPosition>(`addEnumValue of ${name}`, position, positionChecks);
+  const place = readPosition(`addEnumValue of ${name}`, position);
   if (place.before !== undefined && place.after !== undefined) {
     throw new ValueError(`addEnumValue of ${name} takes either 'before' or 'after'`);
   }
@@ -127,7 +128,7 @@ export interface ReplaceOptions {
   readonly replace?: Readonly<Record<string, string>>;
 }
 
-const replaceChecks: Checks<ReplaceOptions> = { replace: is.object };
+const readReplaceOptions = checkedOptions<ReplaceOptions>({ replace: is.object });
 
 /**
  * Changes the values of a type or their order: creates the type again and converts every column of it. Fails while a row has
@@ -136,7 +137,7 @@ const replaceChecks: Checks<ReplaceOptions> = { replace: is.object };
 export function alterEnum(name: string, values: readonly string[], options: ReplaceOptions = {}): Operation {
   readQualifiedName("the name of an enum", name);
   const list = readValues(name, values);
-  const replace = readReplace(name, list, readOptions<ReplaceOptions>(`alterEnum of ${name}`, options, replaceChecks));
+  const replace = readReplace(name, list, readReplaceOptions(`alterEnum of ${name}`, options));
   return define({
     source: ["alterEnum", name, list, only({ replace })],
     description: `alter enum ${name} (${list.join(", ")})`,

@@ -1,4 +1,5 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { type Concurrently, createIndexSql, dropIndexSql } from "../../orm/schema/render.js";
 import type { IndexState, SchemaState, TableState } from "../../orm/schema/state.js";
 import { tidyTable } from "../../orm/schema/tidy.js";
@@ -9,7 +10,7 @@ import { define } from "./define.js";
 import { readIndex, readName, readQualifiedName } from "./read.js";
 import { renamePartSql } from "./rename-parts.js";
 
-const concurrentlyChecks: Checks<Concurrently> = { concurrently: is.boolean };
+const concurrentlyOptions = checkedOptions<Concurrently>({ concurrently: is.boolean });
 
 /** Creates an index. `concurrently` does not block writes, and needs a migration with `transaction: false`. */
 export function createIndex(table: string, name: string, index: IndexState, options: Concurrently = {}): Operation {
@@ -84,5 +85,5 @@ function findIndex(state: SchemaState, table: string, name: string): IndexState 
 }
 
 function readConcurrently(owner: string, given: unknown): Concurrently {
-  return readOptions<Concurrently>(owner, given, concurrentlyChecks).concurrently ? { concurrently: true } : {};
+  return concurrentlyOptions(owner, given).concurrently ? { concurrently: true } : {};
 }

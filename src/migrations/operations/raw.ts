@@ -1,6 +1,7 @@
 import type { Queries } from "../../engines/db/database.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Operation } from "../operation.js";
 import { define, isOperation } from "./define.js";
 
@@ -11,7 +12,7 @@ export interface SqlOptions {
   readonly transactional?: boolean;
 }
 
-const sqlChecks: Checks<SqlOptions> = { state: is.list(isOperationCheck), transactional: is.boolean };
+const readOptions = checkedOptions<SqlOptions>({ state: is.list(isOperationCheck), transactional: is.boolean });
 
 /** Runs SQL. Without `down` it cannot be undone; an empty list means that there is nothing to undo. */
 export function sql(
@@ -22,7 +23,7 @@ export function sql(
   const steps = readStatements("op.sql", up);
   if (steps.length === 0) throw new ValueError("op.sql takes at least one statement");
   const back = down === undefined ? undefined : readStatements("the way back of op.sql", down);
-  const { state = [], transactional } = readOptions<SqlOptions>("op.sql", options, sqlChecks);
+  const { state = [], transactional } = readOptions("op.sql", options);
   return define({
     source: [
       "sql",

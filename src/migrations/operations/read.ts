@@ -1,7 +1,8 @@
 /** Reads the arguments in migration files: checks them key by key and brings them into the form of states. */
 
-import { type Check, type Checks, is, isPlainObject, readOptions, required, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkedOptions } from "../../kit/config.js";
+import { type Check, is, isPlainObject, required, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { checkIdentifier } from "../../orm/identifiers.js";
 import { splitName } from "../../orm/schema/names.js";
 import type {
@@ -51,7 +52,7 @@ export function readText(owner: string, given: unknown): string {
   return given;
 }
 
-const columnChecks: Checks<ColumnState> = {
+const columnFields = checkedOptions<ColumnState>({
   type: is.text,
   nullable: is.boolean,
   default: is.text,
@@ -59,10 +60,10 @@ const columnChecks: Checks<ColumnState> = {
   generated: is.text,
   collation: is.text,
   comment: is.string,
-};
+});
 
 export function readColumn(owner: string, given: unknown): ColumnState {
-  const options = readOptions<ColumnState>(owner, demandObject(owner, given), columnChecks);
+  const options = columnFields(owner, demandObject(owner, given));
   const column = tidyColumn({ ...options, type: required(owner, options, "type") });
   checkColumn(owner, column);
   return column;
@@ -100,7 +101,7 @@ export interface ColumnChanges {
 
 const orNull = (check: Check): Check => is.either(check, (value) => (value === null ? undefined : "null"));
 
-const changeChecks: Checks<ColumnChanges> = {
+const changeFields = checkedOptions<ColumnChanges>({
   type: is.text,
   nullable: is.boolean,
   default: orNull(is.text),
@@ -108,10 +109,10 @@ const changeChecks: Checks<ColumnChanges> = {
   generated: orNull(is.text),
   collation: orNull(is.text),
   comment: orNull(is.string),
-};
+});
 
 export function readColumnChanges(owner: string, given: unknown): ColumnChanges {
-  const changes = readOptions<ColumnChanges>(owner, demandObject(owner, given), changeChecks);
+  const changes = changeFields(owner, demandObject(owner, given));
   if (Object.keys(changes).length === 0) throw new ValueError(`${owner} names no change`);
   return changes;
 }
@@ -127,18 +128,18 @@ export function changedColumn(owner: string, column: ColumnState, changes: Colum
   return changed;
 }
 
-const uniqueChecks: Checks<UniqueState> = { columns: is.strings, nullsNotDistinct: is.boolean };
+const uniqueFields = checkedOptions<UniqueState>({ columns: is.strings, nullsNotDistinct: is.boolean });
 
 export function readUnique(owner: string, given: unknown): UniqueState {
   const options = Array.isArray(given)
     ? { columns: given as string[] }
-    : readOptions<UniqueState>(owner, demandObject(owner, given), uniqueChecks);
+    : uniqueFields(owner, demandObject(owner, given));
   return tidyUnique({ ...options, columns: readNames(`'columns' in ${owner}`, options.columns) });
 }
 
 const rule = is.oneOf("cascade", "restrict", "set null", "set default", "no action" satisfies ReferentialRule);
 
-const foreignKeyChecks: Checks<ForeignKeyState> = {
+const foreignKeyFields = checkedOptions<ForeignKeyState>({
   columns: is.strings,
   table: is.text,
   references: is.strings,
@@ -146,10 +147,10 @@ const foreignKeyChecks: Checks<ForeignKeyState> = {
   onUpdate: rule,
   onDeleteColumns: is.strings,
   deferred: is.boolean,
-};
+});
 
 export function readForeignKey(owner: string, given: unknown): ForeignKeyState {
-  const options = readOptions<ForeignKeyState>(owner, demandObject(owner, given), foreignKeyChecks);
+  const options = foreignKeyFields(owner, demandObject(owner, given));
   const columns = readNames(`'columns' in ${owner}`, options.columns);
   const references = readNames(`'references' in ${owner}`, options.references);
   if (columns.length !== references.length) {
@@ -172,39 +173,40 @@ function checkOnDelete(
   if (other !== undefined) throw new ValueError(`${owner}: '${other}' of 'onDeleteColumns' is not among its columns`);
 }
 
-const indexChecks: Checks<IndexState> = {
+const indexFields = checkedOptions<IndexState>({
   on: is.list(is.either(is.text, is.object)),
   unique: is.boolean,
   method: is.oneOf("btree", "hash", "gin", "gist", "brin", "spgist"),
+  nullsNotDistinct: is.boolean,
   where: is.text,
   include: is.strings,
-};
+});
 
 export function readIndex(owner: string, given: unknown): IndexState {
-  const options = readOptions<IndexState>(owner, demandObject(owner, given), indexChecks);
+  const options = indexFields(owner, demandObject(owner, given));
   const parts = required(owner, options, "on").map((part) => readPart(`a part of ${owner}`, part));
   if (parts.length === 0) throw new ValueError(`'on' in ${owner} takes columns or expressions, and at least one`);
   return tidyIndex({ ...options, on: parts });
 }
 
-const partChecks: Checks<IndexPart> = {
+const partFields = checkedOptions<IndexPart>({
   column: is.text,
   expression: is.text,
   descending: is.boolean,
   nulls: is.oneOf("first", "last"),
   operatorClass: is.text,
-};
+});
 
 function readPart(owner: string, given: string | IndexPart): string | IndexPart {
   if (typeof given === "string") return given;
-  const part = readOptions<IndexPart>(owner, given, partChecks);
+  const part = partFields(owner, given);
   if ((part.column === undefined) === (part.expression === undefined)) {
     throw new ValueError(`${owner} takes either a column or an expression`);
   }
   return part;
 }
 
-const tableChecks: Checks<TableState> = {
+const tableFields = checkedOptions<TableState>({
   columns: is.object,
   primaryKey: is.strings,
   primaryKeyName: is.text,
@@ -213,11 +215,11 @@ const tableChecks: Checks<TableState> = {
   checks: is.object,
   indexes: is.object,
   comment: is.string,
-};
+});
 
 export function readTable(name: string, given: unknown): TableState {
   const owner = `the table '${name}'`;
-  const options = readOptions<TableState>(owner, demandObject(owner, given), tableChecks);
+  const options = tableFields(owner, demandObject(owner, given));
   const part = <T>(
     of: Readonly<Record<string, unknown>> | undefined,
     word: string,

@@ -3,8 +3,8 @@ import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
 import { createEnumSql } from "../../orm/schema/render.js";
 import type { ColumnState, SchemaState } from "../../orm/schema/state.js";
 import { baseType, typeName } from "../../orm/schema/type-names.js";
+import { holdsText } from "../files/sql-text.js";
 import { findTable } from "../lookup.js";
-import { holdsText } from "../sql-text.js";
 import { restoreStatements, withoutDependents } from "./restore.js";
 
 export interface EnumColumn {
@@ -28,7 +28,7 @@ export function staleDefault(state: SchemaState, name: string, value: string): s
   return found && `${found.table}.${found.column}`;
 }
 
-/** The type with other values: made anew beside the old one, every column converted, the old one dropped. */
+/** The type with other values: made again beside the old one, every column converted, the old one dropped. */
 export function recreateEnum(
   name: string,
   state: SchemaState,

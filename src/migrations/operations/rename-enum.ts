@@ -6,7 +6,7 @@
 import type { ColumnState, TableState } from "../../orm/schema/state.js";
 import { mapValues, tidyTable } from "../../orm/schema/tidy.js";
 import { baseType, typeName } from "../../orm/schema/type-names.js";
-import { mentions, renameTextIn, renameTypeIn } from "../sql-text.js";
+import { mentions, renameTextIn, renameTypeIn } from "../files/sql-text.js";
 
 export function renameEnumIn(table: TableState, from: string, to: string): TableState {
   const [old, now] = [typeName(from), typeName(to)];

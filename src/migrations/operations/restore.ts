@@ -8,16 +8,18 @@ import {
   columnSql,
   commentColumnSql,
   createIndexSql,
+  createSequenceFor,
   dropConstraintSql,
   dropIndexSql,
   foreignKeySql,
+  ownSequence,
   primaryKeySql,
   uniqueSql,
 } from "../../orm/schema/render.js";
 import type { ColumnState, IndexState, TableState } from "../../orm/schema/state.js";
 import { tidyTable } from "../../orm/schema/tidy.js";
+import { mentions } from "../files/sql-text.js";
 import { put } from "../lookup.js";
-import { mentions } from "../sql-text.js";
 
 export interface Taken {
   readonly table: TableState;
@@ -99,7 +101,9 @@ export function restoreStatements(name: string, from: TableState, to: TableState
 
 export function addColumnStatements(table: string, name: string, column: ColumnState): string[] {
   return [
+    ...createSequenceFor(column),
     `ALTER TABLE ${sqlName(table)} ADD COLUMN ${columnSql(name, column)}`,
+    ...ownSequence(table, name, column),
     ...(column.comment === undefined ? [] : [commentColumnSql(table, name, column.comment)]),
   ];
 }

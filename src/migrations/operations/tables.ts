@@ -1,4 +1,4 @@
-import { is, readOptions } from "../../internal/options.js";
+import { checkOption, is } from "../../kit/options.js";
 import { literal, quote } from "../../orm/identifiers.js";
 import { joinName, splitName, sqlName } from "../../orm/schema/names.js";
 import { commentTableSql, createSchemaFor, createSchemaSql, createTableStatements } from "../../orm/schema/render.js";
@@ -82,11 +82,8 @@ export function renameTable(from: string, to: string): Operation {
 /** Sets the comment of a table; null removes it. */
 export function commentTable(name: string, comment: string | null): Operation {
   readQualifiedName("the name of a table", name);
-  const { comment: text } = readOptions<{ comment: string }>(
-    "commentTable",
-    { comment: comment ?? undefined },
-    { comment: is.string },
-  );
+  const text = comment ?? undefined;
+  if (text !== undefined) checkOption("commentTable", "comment", text, is.string);
   return define({
     source: ["commentTable", name, comment],
     description: `comment on table ${name}`,

@@ -1,4 +1,4 @@
-import { setOwn } from "../../internal/own-property.js";
+import { setOwn } from "../../kit/own-property.js";
 
 /** The text of a JSON number, kept because a double may not hold its exact value. */
 export class NumberText {

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { findForbidden } from "../../http/json-scan.js";
-import { utf8Of } from "../../internal/encoding.js";
+import { findForbidden } from "../../http/json/json-scan.js";
+import { utf8Of } from "../../kit/encoding.js";
 import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
 import type { BodyTraits } from "./refusal.js";
 

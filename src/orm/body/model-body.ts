@@ -1,6 +1,7 @@
 import type { BodyResult } from "../../validation/body-validator.js";
 import type { Issue } from "../../validation/issues.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
+import { maxItemIssues } from "./checks/values.js";
 import { type ColumnCheck, columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
 import { Refusal } from "./refusal.js";
@@ -40,8 +41,6 @@ export interface BodyField extends ColumnCheck {
 }
 
 export const invalidJson = refused([{ loc: ["body"], msg: "Invalid JSON body", type: "value_error.json" }]);
-/** Limits the issues of one field: a long list of invalid items must not cause a response many times its size. */
-const maxItemIssues = 1000;
 
 function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {
   const fields = bodyFields(meta.columns, partial);

@@ -1,5 +1,5 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import {
   type BodyResult,
   type BodyValidator,

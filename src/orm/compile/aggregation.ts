@@ -48,6 +48,7 @@ export function usesAggregate(node: ConditionNode, annotations: Annotations): bo
       return isAggregate(node.expression, annotations);
     case "member":
     case "keys":
+    case "chosen":
       return false;
   }
 }

@@ -1,13 +1,13 @@
 import { FieldError } from "../errors.js";
 import type { ColumnType } from "../meta.js";
 import type { ConditionNode, ExpressionNode, OrderNode, Query, Selection } from "../nodes.js";
-import { isAggregate, isConstant, splitConditions } from "./aggregation.js";
+import { isConstant, splitConditions } from "./aggregation.js";
 import { type CombinedPart, orderByPosition } from "./combined.js";
 import { compileCondition } from "./conditions.js";
 import type { Context } from "./context.js";
 import { typeOfExpression } from "./expression-types.js";
 import { compileExpression } from "./expressions.js";
-import { checkedLimit, lockSql, orderOf, softDeleteColumn } from "./query-parts.js";
+import { checkedLimit, isOutsideGroups, lockSql, namesField, orderOf, softDeleteColumn } from "./query-parts.js";
 import { positionsIn, type RowPlan } from "./row-plan.js";
 import { Scope, singleKey } from "./scope.js";
 import { selectList } from "./select-list.js";
@@ -148,15 +148,17 @@ export class Compiler implements Context {
     return { text: this.assemble(query, scope, list, { names, also: also?.(scope) }), params: this.params, plan };
   }
 
-  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string {
+  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "row" | "exists"): string {
     if (query.combined) throw new FieldError("a union cannot be a subquery");
     const scope = this.scope(query, outer);
     const list =
       shape === "exists"
         ? ["1"]
-        : query.selection
-          ? query.selection.fields.map(({ expression }) => this.expression(expression, scope))
-          : [scope.column(singleKey(query.meta))];
+        : shape === "row"
+          ? query.meta.primaryKey.map((column) => scope.column(column))
+          : query.selection
+            ? query.selection.fields.map(({ expression }) => this.expression(expression, scope))
+            : [scope.column(singleKey(query.meta))];
     // The order matters only if a limit, an offset or distinct() with fields removes rows.
     const removes = query.limit !== null || query.offset !== null || Array.isArray(query.distinct);
     const ordered = removes ? query : { ...query, orderBy: [], reversed: false };
@@ -185,7 +187,10 @@ export class Compiler implements Context {
     else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
     text += namedList(list, names);
     text += `${from}${scope.joins}${rest}${orderSql(order)}${this.#range(query, scope)}`;
-    return query.lock ? `${text} ${lockSql(query.lock, scope.alias)}` : text;
+    if (query.lock === null) return text;
+    if (query.distinct !== false || scope.grouped)
+      throw new FieldError("forUpdate() cannot lock rows that are grouped or made distinct");
+    return `${text} ${lockSql(query.lock, scope.alias)}`;
   }
 
   #range({ limit, offset }: Query, scope?: Scope): string {
@@ -211,7 +216,23 @@ export class Compiler implements Context {
   }
 
   #orderTerms(query: Query, scope: Scope): OrderTerm[] {
-    return orderOf(query).map((node) => this.#orderTerm(node, scope));
+    const { selection, distinct, orderBy } = query;
+    const nodes = orderOf(query);
+    if (selection === null || (distinct !== true && !selection.grouped))
+      return nodes.map((node) => this.#orderTerm(node, scope));
+    const sqlOf = (list: readonly ExpressionNode[]): string[] => list.map((each) => this.expression(each, scope));
+    const selected = sqlOf(selection.fields.map(({ expression }) => expression));
+    const keys = sqlOf(selection.keys ?? []);
+    return nodes.flatMap((node) => {
+      const term = this.#orderTerm(node, scope);
+      if (selected.includes(term.sql) || namesField(node, selection)) return [term];
+      // Each value would be there once for each value of an order that is not selected.
+      if (distinct === true && orderBy === null) return [];
+      if (distinct === true) throw new FieldError("distinct values can only be ordered by the values themselves");
+      if (isOutsideGroups(node, scope, keys) && !keys.includes(term.sql))
+        throw new FieldError("groups can only be ordered by the values that they have in common, and by aggregates");
+      return [term];
+    });
   }
 
   #orderTerm(node: OrderNode, scope: Scope): OrderTerm {
@@ -228,12 +249,13 @@ export class Compiler implements Context {
   }
 
   #groupBy(selection: Selection, scope: Scope): string {
-    const keys = selection.fields.filter(({ expression }) => !isAggregate(expression, scope.annotations));
+    const keys = selection.keys ?? [];
     if (keys.length === 0) return "";
-    // PostgreSQL cannot group by a constant, so its position in the list is used.
-    const list = keys.map((key) =>
-      isConstant(key.expression, scope) ? selection.fields.indexOf(key) + 1 : this.expression(key.expression, scope),
-    );
+    // PostgreSQL cannot group by a constant: it would be a position in the list.
+    const list = keys.map((key) => {
+      const sql = this.expression(key, scope);
+      return isConstant(key, scope) ? `(SELECT ${sql})` : sql;
+    });
     return ` GROUP BY ${list.join(", ")}`;
   }
 

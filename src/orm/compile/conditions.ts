@@ -32,6 +32,10 @@ export function compileCondition(node: ConditionNode, scope: Scope, context: Con
       return context.expression(node.expression, scope);
     case "keys":
       return compileKeys(node.columns, node.keys, scope, context);
+    case "chosen": {
+      const keys = scope.meta.primaryKey.map((column) => scope.column(column));
+      return `(${keys.join(", ")}) IN (${context.subselect(node.query, scope, "row")})`;
+    }
     case "member": {
       const { meta, sourceColumn, targetColumn } = node.relation.through!;
       const left = { sql: "", type: sourceColumn.type, column: sourceColumn, name: node.relation.name };

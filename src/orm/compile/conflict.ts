@@ -6,7 +6,7 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { type ConditionNode, rootQuery } from "../nodes.js";
 import { Compiler } from "./compiler.js";
-import { JsonPatch } from "./json-patch.js";
+import { JsonPatch } from "./json/json-patch.js";
 import type { Scope } from "./scope.js";
 import { type Assignment, encodeColumn } from "./write.js";
 

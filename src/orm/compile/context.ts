@@ -24,6 +24,6 @@ export interface Context {
   typeOf(node: ExpressionNode, scope: Scope): ColumnType | undefined;
   /** The scope of a subquery, to find the types in it. */
   innerScope(query: Query, outer: Scope): Scope;
-  /** A subquery, without parentheses. `shape`: its values, only its primary key, or only its existence. */
-  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "exists"): string;
+  /** A subquery, without parentheses. `shape`: its values, only its primary key, of one or more columns, or only its existence. */
+  subselect(query: Query, outer: Scope | null, shape: "values" | "key" | "row" | "exists"): string;
 }

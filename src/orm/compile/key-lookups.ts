@@ -73,7 +73,7 @@ function compared(
   const other = query
     ? `(${context.subselect(keysOf(found, path, query), values, "values")})`
     : boundKey(found, path, value, context, (given) => given);
-  return `(${tupleOf(found)} ${operator} ${other})`;
+  return whole(found, `${tupleOf(found)} ${operator} ${other}`);
 }
 
 function isBetween(found: KeyResolution, path: string, value: unknown, context: Context): string {
@@ -82,7 +82,13 @@ function isBetween(found: KeyResolution, path: string, value: unknown, context: 
       if (Array.isArray(given) && given.length === 2) return given[at] as unknown;
       throw new ParameterTypeError(`${shown(path)} takes a list of two keys of ${found.target.name}`);
     });
-  return `(${tupleOf(found)} BETWEEN ${end(0)} AND ${end(1)})`;
+  return whole(found, `${tupleOf(found)} BETWEEN ${end(0)} AND ${end(1)}`);
+}
+
+/** A key with a null in it is no key. PostgreSQL compares the columns before the null all the same. */
+function whole({ scope, columns }: KeyResolution, condition: string): string {
+  const nullable = columns.filter((column) => column.nullable);
+  return `(${[condition, ...nullable.map((column) => `${scope.column(column)} IS NOT NULL`)].join(" AND ")})`;
 }
 
 /** The parameters of a key, which is a part of the lookup's value. */

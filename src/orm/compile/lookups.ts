@@ -1,6 +1,6 @@
 import { ParameterTypeError } from "../../engines/db/errors.js";
-import { camelCase } from "../../internal/names.js";
-import { didYouMean } from "../../internal/suggest.js";
+import { camelCase } from "../../kit/names.js";
+import { didYouMean } from "../../kit/suggest.js";
 import { FieldError } from "../errors.js";
 import * as encode from "../fields/encode.js";
 import type { ColumnKind, ColumnType } from "../meta.js";

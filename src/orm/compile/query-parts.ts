@@ -3,7 +3,7 @@
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import type { OrderNode, Query, RelatedNode } from "../nodes.js";
+import type { OrderNode, Query, RelatedNode, Selection } from "../nodes.js";
 import type { Scope } from "./scope.js";
 
 /** The columns to load: the selected ones, and the keys by which loaded relations are found. Null for all. */
@@ -39,7 +39,8 @@ export function columnSql(column: ColumnMeta, scope: Scope): string {
 
 /** The order of a query, inverted if the query is reversed. The default is the order of the model. */
 export function orderOf(query: Query): readonly OrderNode[] {
-  const nodes = query.orderBy ?? (query.selection?.grouped ? [] : defaultOrder(query.meta));
+  const nodes =
+    query.orderBy ?? (query.selection?.grouped ? [] : [...distinctOrder(query), ...defaultOrder(query.meta)]);
   if (!query.reversed) return nodes;
   const keys = nodes.length > 0 ? nodes : query.meta.primaryKey.map((column) => orderBy(column.name, false));
   return keys.map(({ expression, descending, nulls }) => ({
@@ -49,12 +50,35 @@ export function orderOf(query: Query): readonly OrderNode[] {
   }));
 }
 
+/** PostgreSQL wants the fields of `distinct("author")` at the beginning of the order. */
+function distinctOrder({ distinct, meta }: Query): OrderNode[] {
+  return typeof distinct === "boolean" || meta.ordering.length === 0
+    ? []
+    : distinct.map((path) => orderBy(path, false));
+}
+
 function defaultOrder(meta: ModelMeta): OrderNode[] {
   return meta.ordering.map((name) => (name.startsWith("-") ? orderBy(name.slice(1), true) : orderBy(name, false)));
 }
 
 function orderBy(path: string, descending: boolean): OrderNode {
   return { expression: { type: "path", path }, descending };
+}
+
+/** True if an order is by a field of the result. */
+export function namesField({ expression }: OrderNode, { fields }: Selection): boolean {
+  return expression.type === "path" && fields.some(({ name }) => name === expression.path);
+}
+
+/**
+ * True for a column that may differ in the rows of a group: not if the primary key is among the keys of the groups.
+ * PostgreSQL knows more cases, and refuses them too.
+ */
+export function isOutsideGroups({ expression }: OrderNode, scope: Scope, keys: readonly string[]): boolean {
+  const { meta, annotations } = scope;
+  if (expression.type !== "path" || Object.hasOwn(annotations, expression.path)) return false;
+  if (meta.primaryKey.every((column) => keys.includes(scope.column(column)))) return false;
+  return meta.column(expression.path) !== undefined;
 }
 
 /**

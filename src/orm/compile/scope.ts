@@ -1,4 +1,4 @@
-import { didYouMean } from "../../internal/suggest.js";
+import { didYouMean } from "../../kit/suggest.js";
 import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";

@@ -3,8 +3,8 @@
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import type { ConditionNode, OrderNode, PrefetchNode, Query, RelatedTree } from "../nodes.js";
 import { type Binding, type Compiled, type CompiledSelect, Compiler } from "./compiler.js";
-import { type CompiledJson, jsonStatement } from "./json.js";
-import type { JsonPlan } from "./json-plan.js";
+import { type CompiledJson, jsonStatement } from "./json/json.js";
+import type { JsonPlan } from "./json/json-plan.js";
 import { nodeOf, queryOf } from "./operands.js";
 import { perOwnerStatement } from "./per-owner.js";
 import type { RowPlan } from "./row-plan.js";

@@ -46,6 +46,7 @@ export function conditionUsesWindow(node: ConditionNode, annotations: Annotation
       return usesWindow(node.expression, annotations);
     case "member":
     case "keys":
+    case "chosen":
       return false;
   }
 }

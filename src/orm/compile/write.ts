@@ -4,8 +4,9 @@ import { quote } from "../identifiers.js";
 import { isSameKey } from "../key-values.js";
 import type { ColumnMeta, ForeignKeyMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type Query, rootQuery } from "../nodes.js";
+import { isLimited, keysOf } from "./chosen-rows.js";
 import { type Compiled, Compiler } from "./compiler.js";
-import { JsonPatch, jsonKey } from "./json-patch.js";
+import { JsonPatch, jsonKey } from "./json/json-patch.js";
 import { encodeNamed, keyOfInstance, keysOfQuery, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
 import { noField, type Scope } from "./scope.js";
@@ -240,16 +241,11 @@ function whereForWrite(query: Query, compiler: Compiler, scope: Scope): string {
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
   if (query.selection) throw new FieldError("a queryset of values cannot be written to");
   const windows = query.where.some((condition) => conditionUsesWindow(condition, query.annotations));
-  const limited = windows || query.sources.length > 0 || query.limit !== null || query.offset !== null;
-  if (!limited) {
+  if (!windows && query.sources.length === 0 && !isLimited(query)) {
     const before = compiler.params.length;
     const where = compiler.where(query, scope);
     if (scope.joins === "") return where;
     compiler.params.length = before;
   }
-  const keys = query.meta.primaryKey;
-  const inner = compiler.scope(query);
-  const list = keys.map((column) => inner.column(column));
-  const select = compiler.assemble(limited ? query : { ...query, orderBy: [], reversed: false }, inner, list);
-  return ` WHERE (${keys.map((column) => scope.column(column)).join(", ")}) IN (${select})`;
+  return ` WHERE ${compiler.condition({ type: "chosen", query: keysOf(query) }, scope)}`;
 }

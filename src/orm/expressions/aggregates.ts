@@ -3,7 +3,7 @@
  * not multiply one another. Grouped queries join the relation instead.
  */
 
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import { type Argument, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
 

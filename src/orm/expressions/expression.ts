@@ -1,5 +1,5 @@
-import { SqlFragment } from "../../engines/db/sql.js";
-import { ValueError } from "../../internal/value-error.js";
+import { SqlFragment } from "../../engines/db/sql/sql.js";
+import { ValueError } from "../../kit/value-error.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
 import {

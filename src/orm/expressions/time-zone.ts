@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** The names of time zones, which are part of the SQL text. Offsets have the opposite sign in PostgreSQL and are no names. */
 const names = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/;

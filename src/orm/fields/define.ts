@@ -1,32 +1,26 @@
 /** Functions that turn the options of a field into its definition. */
 
-import { type Checks, checkOption, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { checkOption, is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as columnTypes from "./column-types.js";
 import {
-  type CompositeOptions,
   FieldDefinition,
   type FieldOptions,
   type FieldSpec,
-  type RelationOptions,
   type TextOptions,
   type TimeOptions,
 } from "./definition.js";
-import { commonChecks, compositeChecks, relationChecks } from "./field-checks.js";
+import { ofComposite, ofRelation, plain } from "./field-options.js";
 import type { CustomType } from "./field-types.js";
 
 export function customField(type: CustomType<unknown>, options?: FieldOptions<unknown>): unknown {
-  return column(customType(type), read("field.custom", options, commonChecks));
+  return column(customType(type), plain("field.custom", options));
 }
 
 export function jsonField(options?: FieldOptions<unknown>): unknown {
-  return column(columnTypes.json, read("field.json", options, commonChecks));
-}
-
-export function read<O extends object>(owner: string, options: unknown, checks: Checks<O>): Partial<O> {
-  return readOptions<O>(owner, options, checks);
+  return column(columnTypes.json, plain("field.json", options));
 }
 
 export function column<F>(
@@ -44,7 +38,7 @@ export function column<F>(
 
 export function toOne<F>(owner: string, target: () => unknown, options: unknown, one: boolean): F {
   checkTarget(owner, target);
-  const given = readOptions<RelationOptions>(owner, options, relationChecks);
+  const given = ofRelation(owner, options);
   if (given.onDelete === "set null" && given.null !== true)
     throw new ValueError(`${owner}: onDelete 'set null' needs null: true`);
   return define({ form: "toOne", target, one, options: given });
@@ -57,7 +51,7 @@ export function toOneOver<F>(target: () => unknown, fields: unknown, options: un
   const names = [...(fields as readonly string[])];
   if (names.length < 2) throw new ValueError(`${owner} takes two fields or more: use field.foreignKey for one`);
   if (new Set(names).size !== names.length) throw new ValueError(`${owner} has the same field twice`);
-  const given = readOptions<CompositeOptions>(owner, options, compositeChecks);
+  const given = ofComposite(owner, options);
   if (given.references !== undefined && given.references.length !== names.length)
     throw new ValueError(`${owner} has ${names.length} fields but refers to ${given.references.length}`);
   if (given.setNull !== undefined && given.onDelete !== "set null")

@@ -8,9 +8,11 @@ export interface FieldOptions<In> {
   readonly default?: In | (() => In) | undefined;
   /** A default that the database computes, as SQL: `gen_random_uuid()`. */
   readonly defaultSql?: string | undefined;
+  /** No two rows have the same value; the database has a unique index. */
   readonly unique?: boolean | undefined;
   /** An index on this column alone. */
   readonly index?: boolean | undefined;
+  /** Makes this column the primary key. */
   readonly primaryKey?: boolean | undefined;
   /** The name of the column; the field's name in snake_case by default. */
   readonly column?: string | undefined;
@@ -22,12 +24,14 @@ export interface FieldOptions<In> {
   readonly check?: string | undefined;
   /** Computed by the database from other columns, as SQL. */
   readonly generated?: string | undefined;
+  /** A comment on the column in the database. */
   readonly comment?: string | undefined;
   /** The previous name of the field; the next migration renames the column instead of dropping it. */
   readonly renamedFrom?: string | undefined;
 }
 
 export interface TextOptions extends FieldOptions<string> {
+  /** The collation of the column, such as `C` or `de-x-icu`. */
   readonly collation?: string | undefined;
 }
 
@@ -39,16 +43,25 @@ export interface TimeOptions<In> extends FieldOptions<In> {
 }
 
 export interface RelationOptions {
+  /** Allows that there is no related row; false by default. */
   readonly null?: boolean | undefined;
+  /** The key of the related row for new rows, or a function that returns it. */
   readonly default?: unknown;
+  /** No two rows refer to the same row. */
   readonly unique?: boolean | undefined;
   /** An index on the column; true by default, because PostgreSQL searches it when the referenced row is deleted. */
   readonly index?: boolean | undefined;
+  /** Makes this column the primary key. */
   readonly primaryKey?: boolean | undefined;
+  /** The name of the column; by default the name of the field in snake_case, with `_id`. */
   readonly column?: string | undefined;
+  /** Ignored in bodies sent by clients. */
   readonly readOnly?: boolean | undefined;
+  /** Not part of JSON. */
   readonly hidden?: boolean | undefined;
+  /** A comment on the column in the database. */
   readonly comment?: string | undefined;
+  /** The previous name of the field; the next migration renames the column instead of dropping it. */
   readonly renamedFrom?: string | undefined;
   /** The name of the reverse relation on the other model. */
   readonly relatedName?: string | undefined;
@@ -56,11 +69,12 @@ export interface RelationOptions {
   readonly to?: string | undefined;
   /** The action when the referenced row is deleted; `cascade` by default. */
   readonly onDelete?: ReferentialAction | undefined;
+  /** The action when the key of the referenced row changes; none by default. */
   readonly onUpdate?: ReferentialAction | undefined;
   /** Checks the constraint at the end of the transaction. */
   readonly deferred?: boolean | undefined;
-  /** False: no constraint in the database. */
-  readonly constraint?: boolean | undefined;
+  /** False: no constraint in the database. A text: the name of the constraint. */
+  readonly constraint?: boolean | string | undefined;
 }
 
 /** Options of a foreign key over several fields. */
@@ -77,16 +91,18 @@ export interface CompositeOptions {
   readonly relatedName?: string | undefined;
   /** The action when the referenced row is deleted; `cascade` by default. */
   readonly onDelete?: ReferentialAction | undefined;
+  /** The action when the key of the referenced row changes; none by default. */
   readonly onUpdate?: ReferentialAction | undefined;
   /** The fields that `onDelete: "set null"` sets to null; all by default. Needs PostgreSQL 15. */
   readonly setNull?: readonly string[] | undefined;
   /** Checks the constraint at the end of the transaction. */
   readonly deferred?: boolean | undefined;
-  /** False: no constraint in the database. */
-  readonly constraint?: boolean | undefined;
+  /** False: no constraint in the database. A text: the name of the constraint. */
+  readonly constraint?: boolean | string | undefined;
 }
 
 export interface ManyToManyOptions {
+  /** The name of the reverse relation on the other model. */
   readonly relatedName?: string | undefined;
   /** The model of the join table, if it has columns besides the two keys. */
   readonly through?: (() => unknown) | undefined;

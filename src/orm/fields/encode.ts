@@ -4,7 +4,7 @@
  */
 
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
-import { show } from "../../internal/options.js";
+import { show } from "../../kit/options.js";
 
 export function integer(min: number, max: number): (value: unknown) => number {
   return (value) => {

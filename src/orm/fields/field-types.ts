@@ -1,13 +1,16 @@
 /** The types of the arguments and results of `field` functions. Nothing here exists at run time. */
 
-import type { SnakeCase } from "../../internal/names.js";
+import type { SnakeCase } from "../../kit/names.js";
 import type { FieldOptions, TextOptions, TimeOptions } from "./definition.js";
 import type { Column } from "./types.js";
 
 export type None = Record<never, never>;
 
-/** The options, if every key is known. `O` is inferred, so the compiler does not report unknown keys by itself. */
-export type Exact<O, Options> = O & { readonly [K in Exclude<keyof O, keyof Options>]: never };
+/**
+ * The options, if every key is known. `O` is inferred, so the compiler does not report unknown keys by itself. `Options`
+ * gives editors the names of all options, and their comments.
+ */
+export type Exact<O, Options> = O & Options & { readonly [K in Exclude<keyof O, keyof Options>]: never };
 
 /** The options that give flags to a column, with the values that do. */
 interface Flagging {
@@ -45,7 +48,12 @@ export type ReferencesIn<O> = O extends { readonly references: infer Names exten
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 export type CharLength = { readonly maxLength: number } | { readonly [K in SnakeCase<"maxLength">]: number };
-export type AllCharOptions = TextOptions & { readonly maxLength?: number; readonly max_length?: number };
+export type AllCharOptions = TextOptions & {
+  /** The largest number of characters. */
+  readonly maxLength?: number;
+  /** The same as `maxLength`. */
+  readonly max_length?: number;
+};
 
 export type ManualColumn<Out, In, O, Kind extends string> = Column<Out, In, FlagsFrom<O>, Kind>;
 
@@ -62,11 +70,21 @@ export interface CustomType<Out, In = Out> {
 
 export type AutoOptions = Pick<FieldOptions<number>, "column" | "comment" | "renamedFrom" | "hidden">;
 export type DecimalOptions = FieldOptions<string | number | bigint> & {
+  /** The largest number of digits. */
   readonly precision?: number;
+  /** How many of the digits stand after the point; 0 by default. */
   readonly scale?: number;
 };
-export type DatetimeOptions = TimeOptions<Date | string> & { readonly timezone?: boolean; readonly precision?: number };
-export type EnumOptions<In> = FieldOptions<In> & { readonly name?: string };
+export type DatetimeOptions = TimeOptions<Date | string> & {
+  /** False: `timestamp without time zone`, whose values are strings. True by default. */
+  readonly timezone?: boolean;
+  /** Digits of the fraction of a second, 0 to 6. */
+  readonly precision?: number;
+};
+export type EnumOptions<In> = FieldOptions<In> & {
+  /** The name of the type in the database. */
+  readonly name?: string;
+};
 
 /**
  * If the type is given, as in `field.json<T>()`, the compiler cannot infer the options as well. The overloads cover

@@ -1,8 +1,8 @@
-import { readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import * as columnTypes from "./column-types.js";
-import { checkTarget, column, customField, define, jsonField, read, toOne, toOneOver } from "./define.js";
+import { checkTarget, column, customField, define, jsonField, toOne, toOneOver } from "./define.js";
 import {
   type CompositeOptions,
   FieldDefinition,
@@ -12,7 +12,7 @@ import {
   type TextOptions,
   type TimeOptions,
 } from "./definition.js";
-import * as checks from "./field-checks.js";
+import * as read from "./field-options.js";
 import type {
   AllCharOptions,
   AutoOptions,
@@ -36,17 +36,13 @@ export const field = {
   auto: <const O extends AutoOptions = None>(
     options?: Exact<O, AutoOptions>,
   ): Column<number, number, "primary" | "optional" | "readOnly", "int"> =>
-    column(columnTypes.int, { primaryKey: true, ...read("field.auto", options, checks.autoChecks) }, { auto: true }),
+    column(columnTypes.int, { primaryKey: true, ...read.ofAuto("field.auto", options) }, { auto: true }),
 
   /** A primary key numbered by the database, 64 bits. */
   bigAuto: <const O extends AutoOptions = None>(
     options?: Exact<O, AutoOptions>,
   ): Column<bigint, bigint | number, "primary" | "optional" | "readOnly", "bigInt"> =>
-    column(
-      columnTypes.bigInt,
-      { primaryKey: true, ...read("field.bigAuto", options, checks.autoChecks) },
-      { auto: true },
-    ),
+    column(columnTypes.bigInt, { primaryKey: true, ...read.ofAuto("field.bigAuto", options) }, { auto: true }),
 
   /**
    * The version of a row: 1 at first, one more with each update. `save()` and `delete()` of an instance whose row was
@@ -57,35 +53,33 @@ export const field = {
   ): Column<number, number, "optional" | "readOnly", "int"> =>
     column(
       columnTypes.int,
-      { readOnly: true, default: 1, ...read("field.version", options, checks.autoChecks) },
+      { readOnly: true, default: 1, ...read.ofAuto("field.version", options) },
       { version: true },
     ),
 
   smallInt: <const O extends FieldOptions<number> = None>(
     options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "int"> =>
-    column(columnTypes.smallInt, read("field.smallInt", options, checks.commonChecks)),
+  ): ManualColumn<number, number, O, "int"> => column(columnTypes.smallInt, read.plain("field.smallInt", options)),
 
   int: <const O extends FieldOptions<number> = None>(
     options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read("field.int", options, checks.commonChecks)),
+  ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read.plain("field.int", options)),
 
   /** 64 bits: a `bigint`. */
   bigInt: <const O extends FieldOptions<bigint | number> = None>(
     options?: Exact<O, FieldOptions<bigint | number>>,
   ): ManualColumn<bigint, bigint | number, O, "bigInt"> =>
-    column(columnTypes.bigInt, read("field.bigInt", options, checks.commonChecks)),
+    column(columnTypes.bigInt, read.plain("field.bigInt", options)),
 
   float: <const O extends FieldOptions<number> = None>(
     options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "float"> =>
-    column(columnTypes.float, read("field.float", options, checks.commonChecks)),
+  ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read.plain("field.float", options)),
 
   /** An exact decimal with `precision` digits, `scale` of them after the point. Its values are strings, because numbers would be rounded. */
   decimal: <const O extends DecimalOptions = None>(
     options?: Exact<O, DecimalOptions>,
   ): ManualColumn<string, string | number | bigint, O, "decimal"> => {
-    const { precision, scale, ...rest } = readOptions<DecimalOptions>("field.decimal", options, checks.decimalChecks);
+    const { precision, scale, ...rest } = read.ofDecimal("field.decimal", options);
     if (precision === undefined && scale !== undefined)
       throw new ValueError("field.decimal needs 'precision' with 'scale'");
     return column(columnTypes.decimal(precision, scale), rest);
@@ -93,18 +87,13 @@ export const field = {
 
   bool: <const O extends FieldOptions<boolean> = None>(
     options?: Exact<O, FieldOptions<boolean>>,
-  ): ManualColumn<boolean, boolean, O, "bool"> =>
-    column(columnTypes.bool, read("field.bool", options, checks.commonChecks)),
+  ): ManualColumn<boolean, boolean, O, "bool"> => column(columnTypes.bool, read.plain("field.bool", options)),
 
   /** Text of at most `maxLength` characters. */
   char: <const O extends AllCharOptions & CharLength>(
     options: Exact<O, AllCharOptions>,
   ): ManualColumn<string, string, O, "text"> => {
-    const { maxLength, ...rest } = readOptions<TextOptions & { maxLength: number }>(
-      "field.char",
-      options,
-      checks.charChecks,
-    );
+    const { maxLength, ...rest } = read.ofChar("field.char", options);
     if (maxLength === undefined)
       throw new ValueError("option 'maxLength' is required in field.char; use field.text for text without a limit");
     return column(columnTypes.char(maxLength), rest);
@@ -112,13 +101,11 @@ export const field = {
 
   text: <const O extends TextOptions = None>(
     options?: Exact<O, TextOptions>,
-  ): ManualColumn<string, string, O, "text"> =>
-    column(columnTypes.text, read("field.text", options, checks.textChecks)),
+  ): ManualColumn<string, string, O, "text"> => column(columnTypes.text, read.ofText("field.text", options)),
 
   uuid: <const O extends FieldOptions<string> = None>(
     options?: Exact<O, FieldOptions<string>>,
-  ): ManualColumn<string, string, O, "uuid"> =>
-    column(columnTypes.uuid, read("field.uuid", options, checks.commonChecks)),
+  ): ManualColumn<string, string, O, "uuid"> => column(columnTypes.uuid, read.plain("field.uuid", options)),
 
   /** Any JSON value (`jsonb`). `field.json<Settings>()` sets its type for the compiler; the database does not check it. */
   json: jsonField as JsonMaker,
@@ -132,11 +119,7 @@ export const field = {
   ): O extends { readonly timezone: false }
     ? ManualColumn<string, string, O, "local">
     : ManualColumn<Date, Date | string, O, "datetime"> => {
-    const { timezone, precision, ...rest } = readOptions<DatetimeOptions>(
-      "field.datetime",
-      options,
-      checks.datetimeChecks,
-    );
+    const { timezone, precision, ...rest } = read.ofDatetime("field.datetime", options);
     const type =
       timezone === false ? columnTypes.localDatetimeOf(precision ?? 6) : columnTypes.datetimeOf(precision ?? 3);
     return column(type, rest);
@@ -145,31 +128,24 @@ export const field = {
   /** A day: a string such as `2024-01-31`. */
   date: <const O extends TimeOptions<string> = None>(
     options?: Exact<O, TimeOptions<string>>,
-  ): ManualColumn<string, string | Date, O, "date"> =>
-    column(columnTypes.date, read("field.date", options, checks.timeChecks)),
+  ): ManualColumn<string, string | Date, O, "date"> => column(columnTypes.date, read.ofTime("field.date", options)),
 
   /** A time of day: a string such as `12:34:56`. */
   time: <const O extends FieldOptions<string> & { readonly timezone?: boolean } = None>(
     options?: Exact<O, FieldOptions<string> & { readonly timezone?: boolean }>,
   ): ManualColumn<string, string, O, "time"> => {
-    const { timezone, ...rest } = readOptions<FieldOptions<string> & { timezone: boolean }>(
-      "field.time",
-      options,
-      checks.zoneChecks,
-    );
+    const { timezone, ...rest } = read.ofZonedTime("field.time", options);
     return column(timezone === true ? columnTypes.zonedTime : columnTypes.time, rest);
   },
 
   /** A duration in ISO 8601: `P1DT2H`. */
   interval: <const O extends FieldOptions<string> = None>(
     options?: Exact<O, FieldOptions<string>>,
-  ): ManualColumn<string, string, O, "interval"> =>
-    column(columnTypes.interval, read("field.interval", options, checks.commonChecks)),
+  ): ManualColumn<string, string, O, "interval"> => column(columnTypes.interval, read.plain("field.interval", options)),
 
   bytes: <const O extends FieldOptions<Uint8Array> = None>(
     options?: Exact<O, FieldOptions<Uint8Array>>,
-  ): ManualColumn<Uint8Array, Uint8Array, O, "bytes"> =>
-    column(columnTypes.bytes, read("field.bytes", options, checks.commonChecks)),
+  ): ManualColumn<Uint8Array, Uint8Array, O, "bytes"> => column(columnTypes.bytes, read.plain("field.bytes", options)),
 
   /** A list; the field gives the type of its items. */
   array: <
@@ -182,7 +158,7 @@ export const field = {
     const spec = item instanceof FieldDefinition ? item.spec : undefined;
     if (spec?.form !== "column")
       throw new ValueError(`field.array takes a field such as field.int(), not ${show(item)}`);
-    return column(columnTypes.array(spec.type), read("field.array", options, checks.commonChecks));
+    return column(columnTypes.array(spec.type), read.plain("field.array", options));
   },
 
   /** One of the given strings. With `name`, an enum type of the database; otherwise text with a check. */
@@ -190,7 +166,7 @@ export const field = {
     values: Values,
     options?: Exact<O, EnumOptions<Values[number]>>,
   ): ManualColumn<Values[number], Values[number], O, "enum"> => {
-    const { name, ...rest } = readOptions<EnumOptions<string>>("field.enum", options, checks.enumChecks);
+    const { name, ...rest } = read.ofEnum("field.enum", options);
     const wrong = values.find((value) => typeof value !== "string" || value === "");
     if (values.length === 0 || wrong !== undefined)
       throw new ValueError("field.enum takes a list of non-empty strings");
@@ -205,7 +181,7 @@ export const field = {
     column(columnTypes.searchVector, {
       hidden: true,
       readOnly: true,
-      ...read("field.searchVector", options, checks.commonChecks),
+      ...read.plain("field.searchVector", options),
     }),
 
   /** Any other type of the database. */
@@ -237,7 +213,7 @@ export const field = {
   /** A many-to-many relation through a join table. */
   manyToMany: <Target>(target: () => Target, options?: ManyToManyOptions): ToMany<Target> => {
     checkTarget("field.manyToMany", target);
-    const given = readOptions<ManyToManyOptions>("field.manyToMany", options, checks.manyToManyChecks);
+    const given = read.ofManyToMany("field.manyToMany", options);
     return define({ form: "manyToMany", target, options: given });
   },
 

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import * as columnTypes from "./column-types.js";
 import { define } from "./define.js";
 import { field } from "./field.js";

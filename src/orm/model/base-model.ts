@@ -11,6 +11,7 @@ import {
 } from "../../validation/body-validator.js";
 import { modelBodyReader } from "../body/model-body.js";
 import { modelSchema } from "../body/model-schema.js";
+import { connectionFor } from "../database.js";
 import { DoesNotExist, FieldError, MultipleObjectsReturned } from "../errors.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { rootQuery } from "../nodes.js";
@@ -24,6 +25,7 @@ import { missing } from "../run/missing.js";
 import { assign, belongs, keyQuery, metaOf, remove, restore, type SaveOptions, save } from "../run/persist.js";
 import { rawRows } from "../run/raw.js";
 import { isListed, setRelated, stateOf, Tracked, type Values } from "../run/state.js";
+import { keepStates } from "../run/undo.js";
 import { metaFor } from "./declarations.js";
 
 interface ErrorClasses {
@@ -105,12 +107,14 @@ export class BaseModel extends Tracked {
 
   async refresh(): Promise<this> {
     const meta = metaOf(this);
-    const state = stateOf(this);
-    const [fresh] = (await load(keyQuery(this, meta, state.db))) as Values[];
+    const { db } = stateOf(this);
+    const part = keepStates(connectionFor(db), [this]);
+    const [fresh] = (await load(keyQuery(this, meta, db))) as Values[];
     if (fresh === undefined) throw missing(meta, "is no longer in the database");
+    if (part.undone) return this;
     for (const column of meta.columns) (this as unknown as Values)[column.attribute] = fresh[column.attribute];
     const { saved, offset } = stateOf(fresh);
-    Object.assign(state, { saved, offset, related: null, shown: [] });
+    Object.assign(stateOf(this), { saved, offset, related: null, shown: [] });
     return this;
   }
 

@@ -1,5 +1,5 @@
-import { didYouMean } from "../../internal/suggest.js";
-import { ValueError } from "../../internal/value-error.js";
+import { didYouMean } from "../../kit/suggest.js";
+import { ValueError } from "../../kit/value-error.js";
 import { choicesCheck } from "../fields/column-types.js";
 import { FieldDefinition, type FieldSpec } from "../fields/definition.js";
 import { qualified, shortName } from "../identifiers.js";
@@ -196,6 +196,7 @@ export class Meta implements ModelMeta {
       parts,
       unique: given.unique === true,
       method: given.method ?? "btree",
+      nullsNotDistinct: given.nullsNotDistinct === true,
       where: given.where,
       include: (given.include ?? []).map((name) => this.#columnFor(name, "an index").column),
     };

@@ -1,6 +1,6 @@
-import { snakeCase } from "../../internal/names.js";
-import { didYouMean } from "../../internal/suggest.js";
-import { ValueError } from "../../internal/value-error.js";
+import { snakeCase } from "../../kit/names.js";
+import { didYouMean } from "../../kit/suggest.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { FieldSpec, RelationOptions } from "../fields/definition.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnDefault, ColumnMeta, ColumnReference, ColumnType, ModelConstructor, ModelMeta } from "../meta.js";
@@ -113,7 +113,7 @@ function resolveReference(owner: string, thunk: () => unknown, options: Relation
     onDelete: options.onDelete ?? "cascade",
     onUpdate: options.onUpdate ?? "no action",
     deferred: options.deferred === true,
-    constraint: options.constraint !== false,
+    constraint: options.constraint ?? true,
   };
 }
 

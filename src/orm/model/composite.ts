@@ -1,5 +1,5 @@
-import { didYouMean } from "../../internal/suggest.js";
-import { ValueError } from "../../internal/value-error.js";
+import { didYouMean } from "../../kit/suggest.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { CompositeOptions, FieldSpec } from "../fields/definition.js";
 import type { ColumnMeta, ForeignKeyMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { targetMeta } from "./columns.js";
@@ -37,7 +37,7 @@ export function compositeKey(
     onUpdate: options.onUpdate ?? "no action",
     setNull,
     deferred: options.deferred === true,
-    constraint: options.constraint !== false,
+    constraint: options.constraint ?? true,
   };
 }
 

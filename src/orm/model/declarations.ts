@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { buildMeta, type Meta } from "./build-meta.js";
 import { TargetNotLoaded } from "./columns.js";

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Names of members that every instance or model class has, and names with a meaning in JavaScript, such as `then`. */
 const reserved = new Set(

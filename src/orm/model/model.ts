@@ -37,11 +37,12 @@ import { type ModelOptions, readModelOptions } from "./options.js";
 
 /** The methods of every model instance. */
 export interface ModelInstance<F, Table extends string = string> {
-  /** @internal Known to the compiler only. */
+  // The next three are known to the compiler only. They are published: without them a model has no fields.
+  /** The fields of the model. */
   readonly [fieldsOf]?: F;
-  /** @internal Known to the compiler only: distinguishes models with the same fields. */
+  /** Distinguishes models with the same fields. */
   readonly [tableOf]?: Table;
-  /** @internal Known to the compiler only: distinguishes a loaded row from a promise of one. */
+  /** Distinguishes a loaded row from a promise of one. */
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
   readonly pk: PrimaryKey<F>;

@@ -1,4 +1,5 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { IndexMeta } from "../meta.js";
 
 /** An index over fields or expressions. `-` before a field means descending order. */
@@ -9,6 +10,8 @@ export interface IndexOptions<Name extends string = string> {
   readonly name?: string | undefined;
   readonly unique?: boolean | undefined;
   readonly method?: IndexMeta["method"] | undefined;
+  /** Nulls are equal to one another in a unique index. Needs PostgreSQL 15. */
+  readonly nullsNotDistinct?: boolean | undefined;
   /** The condition of a partial index, as SQL. */
   readonly where?: string | undefined;
   readonly include?: readonly Name[] | undefined;
@@ -41,7 +44,7 @@ export interface ModelOptions<Name extends string = string, Key extends readonly
   readonly renamedFrom?: string | undefined;
 }
 
-const optionChecks: Checks<ModelOptions> = {
+const modelFields = checkedOptions<ModelOptions>({
   schema: is.text,
   primaryKey: is.strings,
   indexes: is.list(is.object),
@@ -51,33 +54,30 @@ const optionChecks: Checks<ModelOptions> = {
   comment: is.string,
   managed: is.boolean,
   renamedFrom: is.text,
-};
+});
 
-const indexChecks: Checks<IndexOptions> = {
+const indexFields = checkedOptions<IndexOptions>({
   fields: is.strings,
   expressions: is.strings,
   name: is.text,
   unique: is.boolean,
   method: is.oneOf("btree", "hash", "gin", "gist", "brin", "spgist"),
+  nullsNotDistinct: is.boolean,
   where: is.text,
   include: is.strings,
   operatorClass: is.text,
-};
+});
 
-const uniqueChecks: Checks<UniqueOptions> = { fields: is.strings, name: is.text, nullsNotDistinct: is.boolean };
+const uniqueFields = checkedOptions<UniqueOptions>({ fields: is.strings, name: is.text, nullsNotDistinct: is.boolean });
 
 export function readModelOptions(table: string, given: unknown): Partial<ModelOptions> {
-  return readOptions<ModelOptions>(`the model of ${table}`, given, optionChecks);
+  return modelFields(`the model of ${table}`, given);
 }
 
 export function readIndex(table: string, given: IndexOptions | readonly string[]): Partial<IndexOptions> {
-  return Array.isArray(given)
-    ? { fields: given as string[] }
-    : readOptions<IndexOptions>(`an index of ${table}`, given, indexChecks);
+  return Array.isArray(given) ? { fields: given as string[] } : indexFields(`an index of ${table}`, given);
 }
 
 export function readUnique(table: string, given: UniqueOptions | readonly string[]): Partial<UniqueOptions> {
-  return Array.isArray(given)
-    ? { fields: given as string[] }
-    : readOptions<UniqueOptions>(`a unique constraint of ${table}`, given, uniqueChecks);
+  return Array.isArray(given) ? { fields: given as string[] } : uniqueFields(`a unique constraint of ${table}`, given);
 }

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { FieldSpec } from "../fields/definition.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { targetMeta } from "./columns.js";

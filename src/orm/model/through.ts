@@ -1,5 +1,5 @@
-import { snakeCase } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import { snakeCase } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { ManyToManyOptions } from "../fields/definition.js";
 import { qualified, shortName } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
@@ -89,6 +89,7 @@ function automaticTable(
         parts: [{ column: targetColumn.column }],
         unique: false,
         method: "btree",
+        nullsNotDistinct: false,
         where: undefined,
         include: [],
       },

@@ -4,7 +4,7 @@
  */
 
 import type { Queries } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
@@ -12,6 +12,7 @@ import { type BulkCreateOptions, bulkCreate } from "../run/bulk.js";
 import { runHooks } from "../run/hooks.js";
 import { insert } from "../run/persist.js";
 import { setCreated, setRelated, stateOf, type Values } from "../run/state.js";
+import { keepStates } from "../run/undo.js";
 import { joinRows, type Link, linkTo } from "./join-rows.js";
 import { at, located, type Placed } from "./located.js";
 import { type Given, type Item, isInstance, join, type Parts, partsOf } from "./parts.js";
@@ -20,7 +21,10 @@ import { type Given, type Item, isInstance, join, type Parts, partsOf } from "./
 const maxDepth = 20;
 
 interface Run {
+  /** The transaction. */
   readonly db: Queries;
+  /** The database of the instances, which outlive the transaction. */
+  readonly home: Queries | null;
   /** True if the hooks of each instance are called, as `create` does. */
   readonly hooks: boolean;
   /** All instances that were inserted, in order. */
@@ -34,7 +38,7 @@ export async function createNested(
   hooks: boolean,
 ): Promise<object[]> {
   return connectionFor(db).transaction(async (tx) => {
-    const run: Run = { db: tx, hooks, made: [] };
+    const run: Run = { db: tx, home: db, hooks, made: [] };
     const several = items.length > 1;
     const given = items.map((values, index) => ({ values: values as Values, path: several ? `[${index}]` : "" }));
     const instances = await insertLevel(meta, given, run, 0);
@@ -66,6 +70,8 @@ async function insertLevel(meta: ModelMeta, given: readonly Given[], run: Run, d
   const rows = given.map(({ path }, index): Placed => {
     const { own, before } = parts[index]!;
     const instance = at(path, () => new meta.model(own));
+    stateOf(instance).db = run.home;
+    keepStates(run.db, [instance]);
     for (const key of before.keys()) setRelated(instance, meta.column(key)?.name ?? key, own[key], true);
     return { path, instance };
   });
@@ -100,7 +106,7 @@ async function insertRows(meta: ModelMeta, rows: readonly Placed[], run: Run): P
   if (run.hooks) for (const { instance } of rows) await runHooks(instance, "beforeSave", { created: true });
   const instances = rows.map(({ instance }) => instance);
   try {
-    if (instances.length === 1) await insert(instances[0]!, meta, run.db);
+    if (instances.length === 1) await insert(instances[0]!, meta, run.db, run.db);
     else await bulkCreate(meta, instances, {}, run.db);
   } catch (error) {
     throw located(meta, rows, error);

@@ -8,6 +8,7 @@ import type { RelationMeta } from "../meta.js";
 import { bulkUpdate } from "../run/bulk.js";
 import { save } from "../run/persist.js";
 import { stateOf, type Values } from "../run/state.js";
+import { keepStates } from "../run/undo.js";
 import { at } from "./located.js";
 import type { Item } from "./parts.js";
 
@@ -40,6 +41,7 @@ async function claimInstances(relation: RelationMeta, links: readonly Link[], db
   const saved: object[] = [];
   for (const { owner, item } of links) {
     if (item.type !== "instance") continue;
+    keepStates(db, [item.instance]);
     Object.assign(item.instance, linkTo(owner, relation));
     if (stateOf(item.instance).saved === null) await save(item.instance, { using: db });
     else saved.push(item.instance);

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../internal/options.js";
+import { isPlainObject } from "../../kit/options.js";
 import { FieldError } from "../errors.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { metaOf } from "../run/persist.js";

@@ -2,28 +2,17 @@
  * Functions that return a changed copy of a query. Wrong names and values are refused here, before a statement is sent.
  */
 
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
-import type { Left } from "../compile/operands.js";
-import {
-  type KeyResolution,
-  keyPaths,
-  namesOf,
-  noField,
-  type Resolution,
-  resolveJoined,
-  resolveLookup,
-  resolvePath,
-  type Scope,
-  shown,
-  splitPath,
-} from "../compile/scope.js";
-import { transform } from "../compile/transforms.js";
+import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
+import { namesOf, noField, shown, splitPath } from "../compile/scope.js";
+import { usesWindow } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode } from "../expressions/expression.js";
-import type { ColumnMeta, ModelMeta } from "../meta.js";
+import type { ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
 import type { ConditionNode, ExpressionNode, LockNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
+import { checkValue, columnPaths } from "./checked-paths.js";
 import { checkLast, clientLookups, isPattern } from "./client-values.js";
 import { badRequest, type ClientParameters, entriesOf, pageParameters, refusing } from "./page-input.js";
 
@@ -35,10 +24,10 @@ export function notCombined(query: Query, call: string): Query {
 
 export function filter(query: Query, condition: ConditionNode): Query {
   if (query.combined) throw new FieldError("a union cannot be filtered: filter its parts");
-  if (query.limit !== null || query.offset !== null)
-    throw new FieldError("a limited queryset cannot be filtered: filter before limit and offset");
+  if (isLimited(query)) throw new FieldError("a limited queryset cannot be filtered: filter before limit and offset");
+  const rows = onChosenRows(query, "filter()");
   const many = query.selection?.many ?? [];
-  return { ...query, where: [...query.where, many.length === 0 ? condition : onJoined(condition, many)] };
+  return { ...rows, where: [...rows.where, many.length === 0 ? condition : onJoined(condition, many)] };
 }
 
 /** The condition on the rows that `values("tags__name")` joins: a filter after it is on those. */
@@ -73,7 +62,9 @@ export function filterFrom(query: Query, input: ClientParameters, allowed: reado
 export function orderBy(query: Query, nodes: readonly OrderNode[]): Query {
   const known = knownOrders.get(query.meta);
   const plain = nodes.every(({ expression }) => expression.type !== "path" || known?.has(expression.path));
-  return { ...query, orderBy: plain ? nodes : nodes.flatMap((node) => byColumns(query, node)), reversed: false };
+  // The first order of `distinct("author")` is the one that chooses its rows, also if it is given after it.
+  const rows = isLimited(query) || query.orderBy !== null ? onChosenRows(query, "orderBy()") : query;
+  return { ...rows, orderBy: plain ? nodes : nodes.flatMap((node) => byColumns(query, node)), reversed: false };
 }
 
 /** Paths that are known to exist. They are few, because each of them is a path of the model. */
@@ -90,38 +81,6 @@ function byColumns(query: Query, node: OrderNode): OrderNode[] {
   const special = query.selection !== null || Object.hasOwn(query.annotations, path.split("__", 1)[0]!);
   if (!special && known.size < mostOrders) known.add(path);
   return [node];
-}
-
-/** The path if it exists and leads to one value. For a composite key, the paths of its columns. */
-function columnPaths(scope: Scope, path: string, query: Query): readonly string[] {
-  const names = query.selection?.fields.map((field) => field.name) ?? [];
-  if (names.includes(path)) return [path];
-  const found = resolveLookup(scope, path);
-  if (found.kind === "key" && found.rest.length === 0) return keyPaths(found);
-  if (found.kind === "many")
-    throw new FieldError(`${shown(path)} goes through ${found.relation.name}, of which there are many`);
-  checkEnd(found, path);
-  return [path];
-}
-
-/** Checks a field of `values()`. True if it leads through a to-many relation. */
-function checkValue(scope: Scope, path: string): boolean {
-  const many = resolvePath(scope, path).kind === "many";
-  checkEnd(resolveJoined(scope, path), path);
-  return many;
-}
-
-function checkEnd(found: Exclude<Resolution, { kind: "many" }> | KeyResolution, path: string): void {
-  if (found.rest.length > 0 && !(found.kind === "column" && isWithin(found.column, found.rest)))
-    throw new FieldError(`${shown(path)} is not the name of a field`);
-}
-
-/** True for keys of JSON, and for transforms such as the year of a date. */
-function isWithin(column: ColumnMeta, rest: readonly string[]): boolean {
-  if (column.type.kind === "json") return true;
-  let left: Left | undefined = { sql: "", type: column.type, column, name: column.name };
-  for (const part of rest) left = left && transform(left, part);
-  return left !== undefined;
 }
 
 export function orderFrom(
@@ -145,11 +104,42 @@ export function distinct(query: Query, names: readonly string[]): Query {
   notCombined(query, "distinct()");
   const scope = namesOf(query);
   const paths = names.flatMap((name) => columnPaths(scope, name, query));
-  return { ...query, distinct: paths.length === 0 ? true : paths };
+  return { ...onChosenRows(query, "distinct()"), distinct: paths.length === 0 ? true : paths };
 }
 
-export function annotate(query: Query, given: Readonly<Record<string, unknown>>): Query {
-  if (query.combined) throw new FieldError("a union cannot be annotated: annotate its parts");
+export function reverse(query: Query): Query {
+  const rows = onChosenRows(query, "reverse()");
+  return { ...rows, reversed: !rows.reversed };
+}
+
+/** The first rows of those that an earlier limit has kept. */
+export function limit(query: Query, count: number): Query {
+  return { ...query, limit: Math.min(count, query.limit ?? count) };
+}
+
+export function offset(query: Query, count: number): Query {
+  if (query.offset !== null) throw new FieldError("the offset is given twice");
+  return { ...query, offset: count };
+}
+
+/** Softly deleted rows among those that a limit chooses. */
+export function deleted(query: Query, which: Query["deleted"], call: string): Query {
+  notCombined(query, call);
+  if (isLimited(query) || typeof query.distinct !== "boolean")
+    throw new FieldError(`${call} cannot follow limit(), offset() or distinct(): call it before them`);
+  return { ...query, deleted: which };
+}
+
+export function annotate(rows: Query, given: Readonly<Record<string, unknown>>): Query {
+  if (rows.combined) throw new FieldError("a union cannot be annotated: annotate its parts");
+  if (rows.selection && rows.distinct === true)
+    throw new FieldError("distinct values cannot be annotated: annotate before distinct()");
+  const nodes = Object.values(given).flatMap((each) => (each instanceof Expression ? [each.node] : []));
+  // Windows and groups are made before a limit.
+  const before = nodes.some(
+    (node) => usesWindow(node, rows.annotations) || (rows.selection !== null && isAggregate(node, rows.annotations)),
+  );
+  const query = before ? onChosenRows(rows, "annotate()") : rows;
   const annotations = { ...query.annotations };
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
@@ -162,7 +152,11 @@ export function annotate(query: Query, given: Readonly<Record<string, unknown>>)
   if (query.selection === null) return { ...query, annotations };
   const fields = [...query.selection.fields.filter(({ name }) => !Object.hasOwn(given, name)), ...added];
   const grouped = query.selection.grouped || added.some(({ expression }) => isAggregate(expression, query.annotations));
-  return { ...query, annotations, selection: { ...query.selection, fields, grouped } };
+  const others = (query.selection.grouped ? added : fields).filter(
+    ({ expression }) => !isAggregate(expression, annotations),
+  );
+  const keys = grouped ? [...(query.selection.keys ?? []), ...others.map(({ expression }) => expression)] : undefined;
+  return { ...query, annotations, selection: { ...query.selection, fields, grouped, keys } };
 }
 
 /** The aggregates of `aggregate()`. They are the whole result, so they may have the names of fields. */
@@ -196,6 +190,8 @@ function checkAlias(meta: ModelMeta, name: string): void {
 
 export function values(query: Query, names: readonly string[], shape: Selection["shape"]): Query {
   notCombined(query, "values()");
+  if (query.distinct === true) throw new FieldError("values() cannot follow distinct(): call distinct() after it");
+  if (query.selection?.grouped) return valuesOfGroups(query, query.selection, names, shape);
   const scope = namesOf(query);
   const all = [...query.meta.columns.map((column) => column.attribute), ...Object.keys(query.annotations)];
   const many: string[] = [];
@@ -204,7 +200,27 @@ export function values(query: Query, names: readonly string[], shape: Selection[
     if (checkValue(scope, name)) many.push(name);
     return { name, expression: { type: "path", path: name } as const };
   });
-  return { ...query, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
+  // There is a row for each related row: a limit would count those.
+  const rows = many.length > 0 || query.selection?.many.length ? onChosenRows(query, "values()") : query;
+  return { ...rows, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
+}
+
+/** Some of the values of groups. The groups stay the same. */
+function valuesOfGroups(
+  query: Query,
+  selection: Selection,
+  names: readonly string[],
+  shape: Selection["shape"],
+): Query {
+  const fields = names.map((name) => {
+    const found = selection.fields.find((each) => each.name === name);
+    if (found === undefined)
+      throw new FieldError(
+        `${shown(name)} is not among the values of the groups: ${selection.fields.map((each) => each.name).join(", ")}`,
+      );
+    return found;
+  });
+  return { ...query, selection: { ...selection, fields: names.length === 0 ? selection.fields : fields, shape } };
 }
 
 export function selectRelated(query: Query, paths: readonly string[]): Query {

@@ -55,7 +55,7 @@ type Where<M, A, K extends Name> = {
 
 type Missing = NoSuchField<string> | NoSuchLookup<string>;
 
-type Operand<M, A, Value> = [Value] extends [Missing] ? Value : Value | ExpressionFor<M, A, Value> | OuterField<string>;
+type Operand<M, A, Value> = [Value] extends [Missing] ? Value : Value | ExpressionFor<Value, M, A> | OuterField<string>;
 
 /** The keys that an editor suggests next to a key that does not exist. No object has this type. */
 type SuggestedWhere<M, A, K extends Name> = K extends string
@@ -79,7 +79,7 @@ interface Suggested {
 }
 
 /** An expression in place of a value of type `Value`. The fields that it reads exist, and have a fitting type. */
-export interface ExpressionFor<M, A, Value>
+export interface ExpressionFor<Value, M, A>
   extends Fitting<FittingNames<FieldsOf<M>, A, Value>, NamePattern<FieldsOf<M>, A>, KeyPattern<FieldsOf<M>, A>> {}
 
 type FittingNames<F, A, Value> =

@@ -1,6 +1,6 @@
 /** The types of single keys inside of JSON columns, for `update({ settings__theme: "dark" })`. */
 
-import type { Unset } from "../compile/json-patch.js";
+import type { Unset } from "../compile/json/json-patch.js";
 import type { AnyExpression } from "../expressions/expression.js";
 import type { FieldsOf, JsonNames, OutOf } from "../fields/types.js";
 import type { JsonValue } from "./path-types.js";

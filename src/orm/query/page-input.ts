@@ -2,7 +2,7 @@
 
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
 import { httpError } from "../../errors/http-error.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { KeysetOptions } from "../run/keyset.js";
 
 export interface PageOptions {

@@ -213,11 +213,10 @@ export type OwnNames<F, A = unknown> = ValueNames<F> | (keyof A & string) | KeyA
 type ValueNames<F> = [CompositeNames<F>] extends [never]
   ? keyof F & string
   : Exclude<keyof F & string, CompositeNames<F>>;
-type OwnSingleNames<F, A = unknown> =
-  | ColumnNames<F>
-  | SingleNames<F>
-  | KeyAttribute<ToOneNames<F>>
-  | (keyof A & string);
+// `{ names: ... }["names"]`: a type without a name, so that an error lists the names and not the fields of the model.
+type OwnSingleNames<F, A = unknown> = {
+  names: ColumnNames<F> | SingleNames<F> | KeyAttribute<ToOneNames<F>> | (keyof A & string);
+}["names"];
 
 /** The names that continue a path, through one more relation; through two if nothing of the path is known. */
 export type Suggestions<F, A, Path extends string> = string extends Path
@@ -244,9 +243,11 @@ type SingleSuggestions<F, A, Path extends string> = Path extends `${infer Head}_
     : SingleNamesWithin<F, A>
   : SingleNamesWithin<F, A>;
 
-type SingleNamesWithin<F, A> =
-  | OwnSingleNames<F, A>
-  | { [K in SingleNames<F>]: `${K}__${OwnSingleNames<TargetFields<F[K]>>}` }[SingleNames<F>];
+type SingleNamesWithin<F, A> = {
+  names:
+    | OwnSingleNames<F, A>
+    | { [K in SingleNames<F>]: `${K}__${OwnSingleNames<TargetFields<F[K]>>}` }[SingleNames<F>];
+}["names"];
 
 /** Names that may exist, without a limit of depth: exact for the model and its relations, any text after that. */
 export type NamePattern<F, A> =

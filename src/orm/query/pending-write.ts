@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { FieldsOf } from "../fields/types.js";
 import type { WriteForms } from "../run/write.js";
 import type { AnyName, ColumnName, Name, PathValue } from "./path-types.js";

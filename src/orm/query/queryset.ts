@@ -94,15 +94,15 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   }
 
   reverse(): this {
-    return this.with({ ...this.query, reversed: !this.query.reversed });
+    return this.with(build.reverse(this.query));
   }
 
   limit(count: number): this {
-    return this.with({ ...this.query, limit: checkCount("limit", count) });
+    return this.with(build.limit(this.query, checkCount("limit", count)));
   }
 
   offset(count: number): this {
-    return this.with({ ...this.query, offset: checkCount("offset", count) });
+    return this.with(build.offset(this.query, checkCount("offset", count)));
   }
 
   /** Removes duplicate rows. With fields: keeps the first row of each combination of their values. */
@@ -272,11 +272,11 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
 
   /** Includes softly deleted rows. */
   withDeleted(): this {
-    return this.with({ ...build.notCombined(this.query, "withDeleted()"), deleted: "shown" });
+    return this.with(build.deleted(this.query, "shown", "withDeleted()"));
   }
 
   onlyDeleted(): this {
-    return this.with({ ...build.notCombined(this.query, "onlyDeleted()"), deleted: "only" });
+    return this.with(build.deleted(this.query, "only", "onlyDeleted()"));
   }
 
   /** Dates and parts of times (`at__year`, `truncate`) are those of this time zone instead of UTC. */

@@ -1,6 +1,6 @@
+import { UnsettledError } from "../../http/json/to-json.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { UnsettledError } from "../../http/to-json.js";
 import { toResponseSymbol } from "../../http/to-response.js";
 import { querysetMark } from "../compile/operands.js";
 import { compileSelect } from "../compile/statement-cache.js";

@@ -68,7 +68,7 @@ type IntersectEach<F, Names extends keyof F & string> = (
   ? Value
   : never;
 
-type Writable<M, T> = T | ExpressionFor<M, unknown, T>;
+type Writable<M, T> = T | ExpressionFor<T, M, unknown>;
 
 /** The argument of `update`: any columns, with values or expressions. */
 export type UpdateInput<M> = {

@@ -1,6 +1,7 @@
 /** Rows beside those of the model: joins of other querysets, and rows that are reached step by step. */
 
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
+import { onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, resolvePath, shown } from "../compile/scope.js";
 import { FieldError } from "../errors.js";
 import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
@@ -40,7 +41,7 @@ export function join(query: Query, other: Query, left: boolean, { on, select = {
     checkNewName(query, name);
     annotations[name] = { type: "joined", source: query.sources.length, column: columnOf(column) };
   }
-  return { ...query, annotations, sources: [...query.sources, source] };
+  return { ...onChosenRows(query, "join()"), annotations, sources: [...query.sources, source] };
 }
 
 export interface RecursiveOptions<Depth extends string = string> {

@@ -24,16 +24,17 @@ export interface NoSuchLookup<Name extends string> {
 
 /** The rows of a subquery that can be compared with a value of type `T`: the values themselves, rows of one column, or rows with such a key. */
 type RowOf<T> = T | null | readonly [T | null] | { readonly [name: string]: T | null } | { readonly pk: T };
-type One<T> = T | Subquery<RowOf<T>>;
+/** Errors name it, so its name says what is accepted. */
+type ValueOrSubquery<T> = T | Subquery<RowOf<T>>;
 type Null<Flags, T> = "null" extends Flags ? T | null : T;
 
 interface ForAll<In, Flags> {
-  exact: One<Null<Flags, In>>;
-  ne: One<Null<Flags, In>>;
-  gt: One<In>;
-  gte: One<In>;
-  lt: One<In>;
-  lte: One<In>;
+  exact: ValueOrSubquery<Null<Flags, In>>;
+  ne: ValueOrSubquery<Null<Flags, In>>;
+  gt: ValueOrSubquery<In>;
+  gte: ValueOrSubquery<In>;
+  lt: ValueOrSubquery<In>;
+  lte: ValueOrSubquery<In>;
   in: readonly (Null<Flags, In> | AnyExpression)[] | ReadonlySet<In> | Subquery<RowOf<In>>;
   range: readonly [In | AnyExpression, In | AnyExpression];
   isnull: boolean;
@@ -53,10 +54,10 @@ interface ForText {
 }
 
 interface ForArray<In> {
-  contains: One<In>;
-  containedBy: One<In>;
-  contained_by: One<In>;
-  overlap: One<In>;
+  contains: ValueOrSubquery<In>;
+  containedBy: ValueOrSubquery<In>;
+  contained_by: ValueOrSubquery<In>;
+  overlap: ValueOrSubquery<In>;
 }
 
 interface ForJson {
@@ -159,9 +160,9 @@ type JsonLookup<T, Last extends JsonFinal> = Last extends keyof ForJson
 
 /** The type of the value for a key of a filter. */
 export type LookupValue<F, A, Key extends string> = Key extends keyof A
-  ? One<A[Key]>
+  ? ValueOrSubquery<A[Key]>
   : Key extends "pk"
-    ? One<PrimaryKey<F>>
+    ? ValueOrSubquery<PrimaryKey<F>>
     : Key extends keyof F
       ? FieldLookup<F[Key]>
       : Key extends `${infer Head}__${infer Rest}`
@@ -171,7 +172,7 @@ export type LookupValue<F, A, Key extends string> = Key extends keyof A
 type FieldLookup<Field> =
   KindOf<Field> extends "toOne" | "toMany" | "reverseOne" | "composite"
     ? RelationValue<Field>
-    : One<Null<FlagsOf<Field>, InOf<Field>>>;
+    : ValueOrSubquery<Null<FlagsOf<Field>, InOf<Field>>>;
 
 /** A relation is compared with a row of the other model, with its key, or with null if there can be none. */
 type RelationValue<Field> =

@@ -1,3 +1,5 @@
+import type { AnyExpression } from "../expressions/expression.js";
+import type { FieldsOf } from "../fields/types.js";
 import { bulkCreateNested, createNested } from "../nested/create-nested.js";
 import { hasRelated } from "../nested/parts.js";
 import type { BulkCreateOptions } from "../run/bulk.js";
@@ -5,14 +7,14 @@ import * as bulk from "../run/bulk.js";
 import { create as createInstance } from "../run/persist.js";
 import * as races from "../run/races.js";
 import * as write from "../run/write.js";
-import type { CheckedWhere, Unused } from "./condition-types.js";
-import type { ConflictWhere } from "./conflict-types.js";
+import type { CheckedWhere, ExpressionFor, Unused } from "./condition-types.js";
 import type { JsonKeysInput } from "./json-key-types.js";
 import type { NestedInput } from "./nested-types.js";
 import type { AnyName, ColumnName, Name } from "./path-types.js";
 import { PendingWrite } from "./pending-write.js";
 import { ReadableRows } from "./readable-rows.js";
 import type { UpdateInput } from "./row-types.js";
+import type { LookupValue, WhereKeys } from "./where-types.js";
 
 /** The methods of a queryset that write rows. */
 export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableRows<M, Row, A> {
@@ -109,3 +111,12 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
     return new PendingWrite(write.restore(this.query));
   }
 }
+
+/** The condition for the update of a row that conflicts: lookups of the row in the table, or an expression such as `test(...)`. */
+type ConflictWhere<M> = ConflictLookups<M> | AnyExpression;
+
+type ConflictLookups<M> = {
+  readonly [K in WhereKeys<FieldsOf<M>, unknown>]?:
+    | LookupValue<FieldsOf<M>, unknown, K>
+    | ExpressionFor<LookupValue<FieldsOf<M>, unknown, K>, M, unknown>;
+};

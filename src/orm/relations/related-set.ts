@@ -11,6 +11,7 @@ import { QuerySet } from "../query/queryset.js";
 import type { KeyOf } from "../query/row-types.js";
 import { metaOf, save } from "../run/persist.js";
 import { stateOf, type Values } from "../run/state.js";
+import { keepStates } from "../run/undo.js";
 import { loadLazily } from "./lazy.js";
 
 /** A related row: an instance, or its key. */
@@ -132,6 +133,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     if (typeof item !== "object" || item === null || metaOf(item).sqlName !== target.sqlName) {
       throw new FieldError(`${this.#relation.name} takes instances of ${target.name}`);
     }
+    keepStates(connectionFor(this.query.db), [item]);
     return Object.assign(item, this.#link());
   }
 
@@ -165,6 +167,7 @@ export class RelatedSet<M> extends QuerySet<M> {
 
   /** Drops the loaded rows, because a change makes them out of date. */
   #forget(): void {
+    keepStates(connectionFor(this.query.db), [this.#owner]);
     const state = stateOf(this.#owner);
     state.related?.delete(this.#relation.name);
     state.shown = state.shown.filter((name) => name !== this.#relation.name);

@@ -2,7 +2,7 @@ import { isAggregate } from "../compile/aggregation.js";
 import type { CombinedPart } from "../compile/combined.js";
 import { Compiler } from "../compile/compiler.js";
 import type { Scope } from "../compile/scope.js";
-import { conditionUsesWindow, usesWindow } from "../compile/windows.js";
+import { usesWindow } from "../compile/windows.js";
 import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { ExpressionNode, Query } from "../nodes.js";
@@ -31,17 +31,12 @@ interface Statement {
 }
 
 /**
- * True if the rows must be computed before they are aggregated: for unions, for groups, and for aggregates and windows of
- * each row.
+ * True if the rows must be computed before they are aggregated: for limits, distinct rows, unions, groups, and for
+ * aggregates and windows of each row.
  */
-function needsRows({ selection, annotations, where, combined, sources }: Query): boolean {
-  if (combined || sources.length > 0) return true;
-  if (
-    selection?.grouped ||
-    selection?.many.length ||
-    where.some((condition) => conditionUsesWindow(condition, annotations))
-  )
-    return true;
+function needsRows(query: Query): boolean {
+  const { annotations, sources } = query;
+  if (!isSimple(query) || sources.length > 0) return true;
   return Object.values(annotations).some((node) => isAggregate(node, annotations) || usesWindow(node, annotations));
 }
 
@@ -71,11 +66,7 @@ function combinedRows(compiler: Compiler, query: Query): InnerRows {
   return { ...first!, text };
 }
 
-function plainRows(
-  compiler: Compiler,
-  query: Query,
-  onlyValues: boolean = query.selection?.grouped === true || (query.selection?.many ?? []).length > 0,
-): InnerRows {
+function plainRows(compiler: Compiler, query: Query, onlyValues: boolean = isOnlyValues(query)): InnerRows {
   const scope = compiler.scope(query);
   const computed = onlyValues
     ? query.selection!.fields.map(({ name, expression }) => [name, expression] as const)
@@ -107,11 +98,12 @@ function overTable(compiler: Compiler, given: Query, entries: Entries): Statemen
   const scope = compiler.scope(query);
   scope.grouped = true;
   const { list, types } = compiledEntries(compiler, entries, scope);
-  if (isSimple(query)) return { text: compiler.assemble(query, scope, list), types };
-  // The rows come from a subquery with the alias of the table, so that aggregates can name the table's columns.
-  const inner = compiler.scope(query);
-  const rows = compiler.assemble(query, inner, [`${inner.alias}.*`]);
-  return { text: `SELECT ${list.join(", ")} FROM (${rows}) ${scope.alias}${scope.joins}`, types };
+  return { text: compiler.assemble(query, scope, list), types };
+}
+
+/** True if rows are not those of the table, one for one: only their values can be aggregated. */
+function isOnlyValues({ selection, distinct }: Query): boolean {
+  return selection !== null && (selection.grouped || selection.many.length > 0 || distinct === true);
 }
 
 function compiledEntries(

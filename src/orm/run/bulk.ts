@@ -1,5 +1,5 @@
 import type { Queries } from "../../engines/db/database.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 import { arrayTypeOf } from "../compile/array-types.js";
 import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
 import { noField } from "../compile/scope.js";
@@ -10,10 +10,11 @@ import { type Condition, conditionOf } from "../expressions/q.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import { absorb } from "./hydrate.js";
-import { missingTable } from "./missing-table.js";
+import { absorb, fill } from "./hydrate.js";
+import { missingTable } from "./missing.js";
 import { insertValues, metaOf } from "./persist.js";
-import { stateOf, type Values } from "./state.js";
+import { savedForm, stateOf, type Values } from "./state.js";
+import { keepStates } from "./undo.js";
 import { versionColumn } from "./version.js";
 
 /** `Update` are the values of an update, `Where` is a condition. */
@@ -90,16 +91,17 @@ async function insertBatch(
   const tail = conflict && conflictClause(meta, conflict, source.params);
   const alias = tail ? ` AS ${tail.alias}` : "";
   const text = `INSERT INTO ${meta.sqlName}${alias}${into} ${source.text}${tail?.text ?? ""} RETURNING ${plan.list}`;
-  const result = await connectionFor(db)
-    .fetchArrays(text, tail?.params ?? source.params)
-    .catch(missingTable);
+  const connection = connectionFor(db);
+  const given = rows.map(({ instance }) => instance);
+  const part = keepStates(connection, given);
+  const result = await connection.fetchArrays(text, tail?.params ?? source.params).catch(missingTable);
   // If rows were skipped, the returned rows cannot be matched with the given instances: they become new instances.
   const complete = result.rows.length === rows.length;
-  return result.rows.map((row, index) => {
-    const instance = complete ? rows[index]!.instance : new meta.model();
-    absorb(instance, row, plan, db);
-    return instance;
-  });
+  const made = complete ? given : result.rows.map((row) => fill(new meta.model(), row, plan));
+  if (part.undone) return made;
+  if (!complete) keepStates(connection, made);
+  for (const [index, row] of result.rows.entries()) absorb(made[index]!, row, plan, db);
+  return made;
 }
 
 function conflictOf(meta: ModelMeta, given: readonly ColumnMeta[], options: BulkCreateOptions): Conflict | undefined {
@@ -179,14 +181,9 @@ export async function bulkUpdate(
       count += await updateBatch(meta, instances.slice(i, i + size), columns, connection);
     return count;
   };
-  const version = versionColumn(meta);
-  if (version === undefined) {
-    const count = await run(db);
-    for (const instance of instances) markSaved(instance, columns);
-    return count;
-  }
+  if (versionColumn(meta) === undefined) return run(db);
   // All rows are written, or none of them if one is stale.
-  const count = await connectionFor(db).transaction(async (tx) => {
+  return connectionFor(db).transaction(async (tx) => {
     const found = await run(tx);
     if (found < instances.length)
       throw new StaleError(
@@ -194,11 +191,6 @@ export async function bulkUpdate(
       );
     return found;
   });
-  for (const instance of instances) {
-    markSaved(instance, columns);
-    markNextVersion(instance, version);
-  }
-  return count;
 }
 
 function markNextVersion(instance: object, column: ColumnMeta): void {
@@ -238,13 +230,22 @@ async function updateBatch(
   }
   const on = keys.map((column, i) => `t.${quote(column.column)} = ${cast(column, names[i]!)}`);
   const text = `UPDATE ${meta.sqlName} t SET ${set.join(", ")} FROM (${source.text}) AS v(${names.join(", ")}) WHERE ${on.join(" AND ")}`;
-  return (await connectionFor(db).execute(text, source.params)).rowCount;
+  const connection = connectionFor(db);
+  const part = keepStates(connection, instances);
+  const { rowCount } = await connection.execute(text, source.params);
+  if (part.undone) return rowCount;
+  for (const instance of instances) {
+    markSaved(instance, columns);
+    if (version !== undefined) markNextVersion(instance, version);
+  }
+  return rowCount;
 }
 
 function markSaved(instance: object, columns: readonly ColumnMeta[]): void {
   const state = stateOf(instance);
   if (state.saved === null) return;
-  for (const column of columns) state.saved[state.offset + column.index] = (instance as Values)[column.attribute];
+  for (const column of columns)
+    state.saved[state.offset + column.index] = savedForm(column, (instance as Values)[column.attribute]);
 }
 
 /** The number of rows in one statement. If each value is a parameter, the limit is 65535 parameters. */

@@ -1,4 +1,4 @@
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Events of single instances. Bulk operations and queryset updates do not load instances and call no hooks. */
 export type HookEvent = "beforeSave" | "afterSave" | "beforeDelete" | "afterDelete";

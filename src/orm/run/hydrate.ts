@@ -1,6 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { ExtraPlan, RelatedPlan, RowPlan } from "../compile/row-plan.js";
-import { type Siblings, setState, stateOf, type Values } from "./state.js";
+import { type Siblings, savedForm, setState, stateOf, type Values } from "./state.js";
 
 export interface Origin {
   readonly db: Queries | null;
@@ -18,6 +18,8 @@ export function hydrate(rows: unknown[][], plan: RowPlan, origin: Origin): objec
 interface Prepared {
   readonly names: readonly string[];
   readonly decoders: readonly (((value: unknown) => unknown) | undefined)[];
+  /** The places of columns whose values are Dates. */
+  readonly times: readonly number[];
   readonly whole: boolean;
   readonly extraNames: readonly string[];
   readonly relatedNames: readonly string[];
@@ -32,6 +34,7 @@ function prepare(plan: RowPlan): Prepared {
     prepared = {
       names: plan.columns.map((column) => column.attribute),
       decoders: plan.columns.map((column) => column.type.decode),
+      times: plan.columns.flatMap(({ type }, place) => (type.kind === "datetime" ? [place] : [])),
       whole: plan.columns.length === plan.meta.columns.length,
       extraNames: plan.extras.map((extra) => extra.name),
       relatedNames: plan.related.map((each) => each.relation.name),
@@ -44,7 +47,7 @@ function prepare(plan: RowPlan): Prepared {
 function builder(plan: RowPlan, origin: Origin): (row: unknown[]) => object {
   const Class = plan.meta.model;
   const { at, extras } = plan;
-  const { names, decoders, whole, extraNames, relatedNames } = prepare(plan);
+  const { names, decoders, times, whole, extraNames, relatedNames } = prepare(plan);
   const nested = plan.related.map((each) => ({ plan: each, build: builder(each, origin) }));
   const siblings: Siblings = { instances: [], strict: origin.strict, loading: null };
   return (row) => {
@@ -55,6 +58,7 @@ function builder(plan: RowPlan, origin: Origin): (row: unknown[]) => object {
       if (decode !== undefined && value !== null) row[at + i] = value = decode(value);
       instance[names[i]!] = value;
     }
+    for (const place of times) row[at + place] = savedForm(plan.columns[place]!, row[at + place]);
     for (let i = 0; i < extras.length; i++) instance[extraNames[i]!] = decodeExtra(extras[i]!, row);
     setState(instance, {
       saved: whole ? row : spread(row, plan),
@@ -91,15 +95,23 @@ export function decodeExtra(extra: ExtraPlan, row: readonly unknown[]): unknown 
   return extra.type?.decode !== undefined && value !== null && value !== undefined ? extra.type.decode(value) : value;
 }
 
-/** Copies the row that the database returned into an instance that was saved. */
-export function absorb(instance: object, row: unknown[], plan: RowPlan, db: Queries | null): void {
+/** Copies the values of a row that the database returned into an instance. */
+export function fill(instance: object, row: readonly unknown[], plan: RowPlan): object {
   const values = instance as Values;
   for (let i = 0; i < plan.columns.length; i++) {
-    const column = plan.columns[i]!;
+    const { attribute, type } = plan.columns[i]!;
     const value = row[i];
-    values[column.attribute] = row[i] =
-      column.type.decode !== undefined && value !== null ? column.type.decode(value) : value;
+    values[attribute] = type.decode !== undefined && value !== null ? type.decode(value) : value;
   }
+  return instance;
+}
+
+/** Copies the row that the database returned into an instance that was saved. */
+export function absorb(instance: object, row: unknown[], plan: RowPlan, db: Queries | null): void {
+  fill(instance, row, plan);
+  plan.columns.forEach((column, i) => {
+    row[i] = savedForm(column, (instance as Values)[column.attribute]);
+  });
   const state = stateOf(instance);
   state.saved = row;
   state.offset = 0;

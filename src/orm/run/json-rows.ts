@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
 import { isoText, parseTimestamp } from "../../engines/db/values/timestamps.js";
 import type { RowSink, WireRow } from "../../engines/db/wire-row.js";
-import type { JsonPlan } from "../compile/json-plan.js";
+import type { JsonPlan } from "../compile/json/json-plan.js";
 import { type Form, form, type JsonTemplate, templateFor } from "./json-template.js";
 
 /** Writes rows as JSON directly from the bytes that PostgreSQL sent, without a conversion to values. */

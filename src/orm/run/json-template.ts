@@ -1,5 +1,5 @@
 import { oid } from "../../engines/db/values/oids.js";
-import type { JsonColumn, JsonPlan, JsonValue } from "../compile/json-plan.js";
+import type { JsonColumn, JsonPlan, JsonValue } from "../compile/json/json-plan.js";
 
 /** The ways to write the text of a field as JSON. */
 export const form = {

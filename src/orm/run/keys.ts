@@ -1,7 +1,6 @@
 /** The key of a row in the order of its query, for pages by key. */
 
 import { ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
-import { isAggregate } from "../compile/aggregation.js";
 import { Compiler } from "../compile/compiler.js";
 import { orderOf } from "../compile/query-parts.js";
 import { resolvePath, type Scope } from "../compile/scope.js";
@@ -36,11 +35,9 @@ export function keyParts(query: Query): KeyPart[] {
   return parts;
 }
 
-function identity({ meta, selection, annotations }: Query): ExpressionNode[] {
-  if (!selection?.grouped) return meta.primaryKey.map((column) => ({ type: "path", path: column.attribute }));
-  return selection.fields
-    .map(({ expression }) => expression)
-    .filter((expression) => !isAggregate(expression, annotations));
+function identity({ meta, selection }: Query): readonly ExpressionNode[] {
+  if (selection?.grouped) return selection.keys ?? [];
+  return meta.primaryKey.map((column) => ({ type: "path", path: column.attribute }));
 }
 
 function isSame(a: KeyPart, b: KeyPart): boolean {

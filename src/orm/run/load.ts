@@ -2,7 +2,7 @@ import type { CompiledSelect } from "../compile/compiler.js";
 import { encodeNamed } from "../compile/operands.js";
 import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
 import { compileSelect } from "../compile/statement-cache.js";
-import { strictByDefault } from "../database.js";
+import { connectionFor, strictByDefault } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
@@ -13,6 +13,7 @@ import { decodeExtra, hydrate } from "./hydrate.js";
 import { isLimited, limitedPairs, limitedRows, unlimited } from "./limit-per-owner.js";
 import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
+import { keepStates } from "./undo.js";
 
 /** Runs a query. Returns its rows as instances, or as plain values if it has a selection. */
 export async function load(query: Query): Promise<unknown[]> {
@@ -80,17 +81,32 @@ export async function loadRelation(
   name: string,
   shown: boolean,
 ): Promise<void> {
+  // Instances that were there before a transaction do not keep related rows that only the transaction has seen. Those of
+  // the query that prefetches are new.
+  const part = keepStates(connectionFor(query.db), shown ? [] : instances);
+  const related = await relatedRows(instances, relation, query);
+  if (part.undone && !shown) return;
+  for (const [i, instance] of instances.entries()) {
+    setRelated(instance, name, relation.single ? (related[i]![0] ?? null) : related[i], shown);
+  }
+}
+
+/** The related rows of each instance. A limit of the query is that of each instance. */
+export async function relatedRows(
+  instances: readonly object[],
+  relation: RelationMeta,
+  query: Query,
+): Promise<object[][]> {
   if (relation.single && isLimited(query))
     throw new FieldError(`the query for ${relation.name} is limited, but there is at most one row`);
   if (query.selection !== null) throw new FieldError(`the query for ${relation.name} must give models, not values`);
   const { sourceColumns: columns } = relation;
   const keys = columns.length === 1 ? singleKeys(instances, columns[0]!) : compositeKeys(instances, columns);
   const found = keys.length === 0 ? new Map<string, object[]>() : await fetchRelated(relation, query, keys);
-  for (const instance of instances) {
+  return instances.map((instance) => {
     const text = textOf(instance, columns);
-    const rows = (text === null ? undefined : found.get(text)) ?? [];
-    setRelated(instance, name, relation.single ? (rows[0] ?? null) : rows, shown);
-  }
+    return (text === null ? undefined : found.get(text)) ?? [];
+  });
 }
 
 function singleKeys(instances: readonly object[], column: ColumnMeta): readonly unknown[] {

@@ -16,9 +16,9 @@ import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../m
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
 import { absorb } from "./hydrate.js";
-import { missing } from "./missing.js";
-import { missingTable } from "./missing-table.js";
+import { missing, missingTable } from "./missing.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
+import { keepStates } from "./undo.js";
 import { assertCurrent, atVersion } from "./version.js";
 
 export interface SaveOptions {
@@ -44,17 +44,28 @@ export async function save(instance: object, options: SaveOptions = {}): Promise
   const meta = metaOf(instance);
   const state = stateOf(instance);
   const db = options.using ?? state.db;
+  // The transaction of the caller, also if a hook takes so long that the transaction ends meanwhile.
+  const connection = connectionFor(db);
+  // Hooks may change values, and have to find those from before if the transaction runs again.
+  keepStates(connection, [instance]);
   const created = state.saved === null;
   await runHooks(instance, "beforeSave", { created });
-  if (created) await insert(instance, meta, db);
-  else await update(instance, meta, db, options.fields);
+  if (created) await insert(instance, meta, db, connection);
+  else await update(instance, meta, db, connection, options.fields);
   await runHooks(instance, "afterSave", { created });
 }
 
-export async function insert(instance: object, meta: ModelMeta, db: Queries | null): Promise<void> {
+/** Inserts an instance. Later saves of it go to `db`. */
+export async function insert(
+  instance: object,
+  meta: ModelMeta,
+  db: Queries | null,
+  connection: Queries,
+): Promise<void> {
   const { text, params } = insertStatement(meta, insertValues(instance, meta));
-  const { rows } = await connectionFor(db).fetchArrays(text, params).catch(missingTable);
-  absorb(instance, rows[0]!, returningPlan(meta), db);
+  const part = keepStates(connection, [instance]);
+  const { rows } = await connection.fetchArrays(text, params).catch(missingTable);
+  if (!part.undone) absorb(instance, rows[0]!, returningPlan(meta), db);
 }
 
 /** The columns that an insert of an instance writes, with the defaults that only the application knows. */
@@ -86,29 +97,32 @@ async function update(
   instance: object,
   meta: ModelMeta,
   db: Queries | null,
+  connection: Queries,
   fields: readonly string[] | undefined,
 ): Promise<void> {
   const changes = fields ? named(instance, meta, fields) : changed(instance, meta);
   if (changes.length === 0) return;
-  const row = await updateRow(instance, meta, db, changes);
+  await updateRow(instance, meta, db, connection, changes);
   const stale = changes.filter(([column]) => column.reference !== undefined);
-  absorb(instance, row, returningPlan(meta), db);
   for (const [column] of stale) forgetRelation(instance, meta.relations.get(column.name)!);
   for (const { name } of meta.foreignKeys) forgetRelation(instance, meta.relations.get(name)!);
 }
 
-/** Updates the row of an instance, if it has the version of the instance. Returns the columns of the row. */
+/** Updates the row of an instance, if it has the version of the instance. The instance takes over the new row. */
 async function updateRow(
   instance: object,
   meta: ModelMeta,
   db: Queries | null,
+  connection: Queries,
   changes: readonly Assignment[],
-): Promise<unknown[]> {
+): Promise<void> {
   const query = keyQuery(instance, meta, db);
   const { text, params } = updateStatement(atVersion(query, instance), changes, meta.columns);
-  const { rows } = await connectionFor(db).fetchArrays(text, params);
-  if (rows[0] !== undefined) return rows[0];
-  await assertCurrent(query, db);
+  const part = keepStates(connection, [instance]);
+  const { rows } = await connection.fetchArrays(text, params);
+  if (part.undone) return;
+  if (rows[0] !== undefined) return absorb(instance, rows[0], returningPlan(meta), db);
+  await assertCurrent(query, connection);
   throw missing(meta, "is no longer in the database");
 }
 
@@ -143,9 +157,10 @@ function changed(instance: object, meta: ModelMeta): Assignment[] {
   return writableValues(instance, meta).filter(([column, value]) => {
     // The version that an instance has is compared, not written.
     if (column.version) return false;
-    const differs = value !== savedValue(state, column);
+    const saved = savedValue(state, column);
+    const differs = value !== saved && !isSameKey(value, saved);
     if (column.autoNow) return differs;
-    return differs || (typeof value === "object" && value !== null && !(value instanceof Date));
+    return differs || (typeof value === "object" && value !== null && column.type.kind !== "datetime");
   });
 }
 
@@ -166,16 +181,19 @@ export async function remove(instance: object, hard: boolean): Promise<void> {
   const state = stateOf(instance);
   if (state.saved === null)
     throw new FieldError(`the instance of ${meta.name} was not saved, and so cannot be deleted`);
+  const connection = connectionFor(state.db);
+  keepStates(connection, [instance]);
   await runHooks(instance, "beforeDelete", { created: false });
   const mark = hard ? undefined : softDeleteColumn(meta);
   if (mark) {
-    await writeMark(instance, meta, mark, new Date());
+    await updateRow(instance, meta, state.db, connection, [[mark, new Date()]]);
   } else {
     const query = keyQuery(instance, meta, state.db);
     const { text, params } = deleteStatement(atVersion(query, instance));
-    const { rowCount } = await connectionFor(state.db).execute(text, params);
-    if (rowCount === 0) await assertCurrent(query, state.db);
-    state.saved = null;
+    const part = keepStates(connection, [instance]);
+    const { rowCount } = await connection.execute(text, params);
+    if (rowCount === 0) await assertCurrent(query, connection);
+    if (!part.undone) stateOf(instance).saved = null;
   }
   await runHooks(instance, "afterDelete", { created: false });
 }
@@ -185,12 +203,8 @@ export async function restore(instance: object): Promise<void> {
   const meta = metaOf(instance);
   const mark = softDeleteColumn(meta);
   if (mark === undefined) throw new FieldError(`${meta.name} is not deleted softly: nothing can be restored`);
-  await writeMark(instance, meta, mark, null);
-}
-
-async function writeMark(instance: object, meta: ModelMeta, mark: ColumnMeta, value: Date | null): Promise<void> {
-  const state = stateOf(instance);
-  absorb(instance, await updateRow(instance, meta, state.db, [[mark, value]]), returningPlan(meta), state.db);
+  const { db } = stateOf(instance);
+  await updateRow(instance, meta, db, connectionFor(db), [[mark, null]]);
 }
 
 /** Sets values of an instance from an object: columns, and relations with their instances. */

@@ -15,6 +15,7 @@ import { absorb } from "./hydrate.js";
 import { load } from "./load.js";
 import { assign, insertValues, save } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
+import { keepStates } from "./undo.js";
 
 const attempts = 5;
 
@@ -22,7 +23,8 @@ export async function getOrCreate(query: Query, where: object, defaults: object)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const found = await one(query);
     if (found) return [found, false];
-    const made = await insertUnlessThere(query.meta, { ...plainValues(query.meta, where), ...defaults }, query.db);
+    const values = { ...plainValues(query.meta, where), ...defaults };
+    const made = await insertUnlessThere(query.meta, values, query.db, query.db);
     if (made) return [made, true];
   }
   throw new FieldError(
@@ -41,17 +43,16 @@ export async function updateOrCreate(
     for (let attempt = 0; attempt < attempts; attempt++) {
       const found = await one(locked);
       if (found) {
+        // Later saves are not part of this transaction, nor is one after its rollback.
+        stateOf(found).db = query.db;
         assign(found, query.meta, defaults);
-        await save(found);
+        await save(found, { using: tx });
         stateOf(found).db = query.db;
         return [found, false] as [object, boolean];
       }
       const values = { ...plainValues(query.meta, where), ...defaults, ...creating };
-      const made = await insertUnlessThere(query.meta, values, tx);
-      if (made) {
-        stateOf(made).db = query.db;
-        return [made, true] as [object, boolean];
-      }
+      const made = await insertUnlessThere(query.meta, values, tx, query.db);
+      if (made) return [made, true] as [object, boolean];
     }
     throw new FieldError(
       `${query.meta.name}: a row conflicts with the new one but is not found by ${Object.keys(where).join(", ")}`,
@@ -70,14 +71,23 @@ async function one(query: Query): Promise<object | undefined> {
   return first;
 }
 
-/** Inserts a row; null if an existing row conflicts with it. */
-async function insertUnlessThere(meta: ModelMeta, values: object, db: Queries | null): Promise<object | null> {
+/** Inserts a row; null if an existing row conflicts with it. Later saves of the instance go to `db`. */
+async function insertUnlessThere(
+  meta: ModelMeta,
+  values: object,
+  using: Queries | null,
+  db: Queries | null,
+): Promise<object | null> {
   const instance = new meta.model(values);
+  stateOf(instance).db = db;
+  const connection = connectionFor(using);
+  keepStates(connection, [instance]);
   await runHooks(instance, "beforeSave", { created: true });
   const { text, params } = insertStatement(meta, insertValues(instance, meta), true);
-  const { rows } = await connectionFor(db).fetchArrays(text, params);
+  const part = keepStates(connection, [instance]);
+  const { rows } = await connection.fetchArrays(text, params);
   if (rows[0] === undefined) return null;
-  absorb(instance, rows[0], returningPlan(meta), db);
+  if (!part.undone) absorb(instance, rows[0], returningPlan(meta), db);
   await runHooks(instance, "afterSave", { created: true });
   return instance;
 }

@@ -1,3 +1,4 @@
+import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { Compiler } from "../compile/compiler.js";
 import type { RowPlan } from "../compile/row-plan.js";
 import { noField, singleKey } from "../compile/scope.js";
@@ -43,12 +44,14 @@ function several(meta: ModelMeta): Error {
 
 export async function first(query: Query): Promise<unknown> {
   const ordered = (query.orderBy ?? query.meta.ordering).length > 0 || query.selection?.grouped || query.combined;
-  const byKey = query.meta.primaryKey.map((column) => ({
-    expression: { type: "path", path: column.attribute } as const,
-    descending: false,
-  }));
+  // Distinct values have no key: the order is that of the values.
+  const paths =
+    query.selection && query.distinct === true
+      ? query.selection.fields.map(({ name }) => name)
+      : query.meta.primaryKey.map((column) => column.attribute);
+  const byKey = paths.map((path) => ({ expression: { type: "path", path } as const, descending: false }));
   const [row] = await load({
-    ...(ordered ? query : { ...query, orderBy: byKey }),
+    ...(ordered ? query : { ...onChosenRows(query, "first()"), orderBy: byKey }),
     limit: Math.min(query.limit ?? 1, 1),
   });
   return row ?? null;
@@ -56,9 +59,9 @@ export async function first(query: Query): Promise<unknown> {
 
 export async function last(query: Query): Promise<unknown> {
   // In the inverted order, a limit would choose other rows.
-  if (query.limit !== null || query.offset !== null)
-    throw new FieldError("a limited queryset has no last(): invert its order and use first()");
-  return first({ ...query, reversed: !query.reversed });
+  if (isLimited(query)) throw new FieldError("a limited queryset has no last(): use reverse() and first()");
+  const rows = onChosenRows(query, "last()");
+  return first({ ...rows, reversed: !rows.reversed });
 }
 
 export async function count(query: Query): Promise<number> {
@@ -112,8 +115,8 @@ export async function inBulk(
   keys: readonly unknown[],
   field: string | undefined,
 ): Promise<Map<unknown, unknown>> {
-  if (query.combined || query.limit !== null || query.offset !== null)
-    throw new FieldError("inBulk() cannot follow a union, a limit or an offset");
+  if (query.combined || isLimited(query) || query.distinct !== false)
+    throw new FieldError("inBulk() cannot follow a union, distinct(), a limit or an offset");
   const column = field === undefined ? singleKey(query.meta) : query.meta.column(field);
   if (column === undefined) throw noField(query.meta, String(field));
   if (!column.unique && !(column.primaryKey && query.meta.primaryKey.length === 1))
@@ -165,7 +168,7 @@ async function batchOf(query: Query, rows: unknown[][], plan: RowPlan): Promise<
 export async function page(query: Query, number: number, pageSize: number): Promise<Page<unknown>> {
   if (checkCount("page", number) < 1) throw new FieldError("pages are numbered from 1");
   if (checkCount("pageSize", pageSize) < 1) throw new FieldError("a page has at least one row");
-  if (query.limit !== null || query.offset !== null) throw new FieldError("a limited queryset has no pages");
+  if (isLimited(query)) throw new FieldError("a limited queryset has no pages");
   const [total, items] = await Promise.all([
     count(query),
     load({ ...query, limit: pageSize, offset: (number - 1) * pageSize }),

@@ -4,7 +4,7 @@ import { callersAreWatched, watchedCall } from "../../engines/db/log/watched-cal
 import { httpError } from "../../errors/http-error.js";
 import { connectionFor, isDatabase } from "../database.js";
 import type { Query } from "../nodes.js";
-import { missingTable } from "./missing-table.js";
+import { missingTable } from "./missing.js";
 
 /** Sends the statement of a query that reads. */
 export function send<T>(query: Query, call: (connection: Queries) => Promise<T>): Promise<T> {

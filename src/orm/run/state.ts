@@ -3,7 +3,10 @@ import type { ColumnMeta } from "../meta.js";
 
 /** The state of an instance besides its values. */
 export interface InstanceState {
-  /** The values in the database, from `offset` on in the order of the columns; null for a new row. */
+  /**
+   * The values in the database, from `offset` on in the order of the columns; null for a new row. Dates are numbers of
+   * milliseconds, because the Date of the instance can be changed in place.
+   */
   saved: unknown[] | null;
   offset: number;
   /** Relations that were loaded or set, by name. */
@@ -52,7 +55,14 @@ function newState(): InstanceState {
 }
 
 export function savedValue(state: InstanceState, column: ColumnMeta): unknown {
-  return state.saved?.[state.offset + column.index];
+  const value = state.saved?.[state.offset + column.index];
+  const isTime = column.type.kind === "datetime" && typeof value === "number" && Number.isFinite(value);
+  return isTime ? new Date(value) : value;
+}
+
+/** The form of a value in `saved`. */
+export function savedForm({ type }: ColumnMeta, value: unknown): unknown {
+  return type.kind === "datetime" && value instanceof Date ? value.getTime() : value;
 }
 
 export function setRelated(instance: object, name: string, value: unknown, shown = false): void {

@@ -10,6 +10,7 @@ import { hydrate } from "./hydrate.js";
 import { load } from "./load.js";
 import { count } from "./read.js";
 import { stateOf, type Values } from "./state.js";
+import { keepStates } from "./undo.js";
 
 /** The two forms of a write: the number of rows, or the rows themselves with these fields (null for all of them). */
 export interface WriteForms {
@@ -59,10 +60,14 @@ function written(query: Query, compile: Compile, gone: boolean): WriteForms {
       const columns = columnsOf(query, fields);
       if (query.empty) return [];
       const { text, params } = compile(columns);
-      const { rows } = await connectionFor(db).fetchArrays(text, params);
+      const connection = connectionFor(db);
+      const part = keepStates(connection, []);
+      const { rows } = await connection.fetchArrays(text, params);
       if (fields !== null) return rows.map((row) => plainRow(fields, columns, row));
       const instances = hydrate(rows, returningPlan(meta), { db, strict: query.strict });
-      if (gone) for (const instance of instances) stateOf(instance).saved = null;
+      if (!gone || part.undone) return instances;
+      keepStates(connection, instances);
+      for (const instance of instances) stateOf(instance).saved = null;
       return instances;
     },
   };

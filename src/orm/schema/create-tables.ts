@@ -7,9 +7,11 @@ import {
   commentStatements,
   createEnumSql,
   createSchemaFor,
+  createSequenceFor,
   createTableSql,
   foreignKeySql,
   indexStatements,
+  ownSequence,
 } from "./render.js";
 import { stateOf } from "./state-of-models.js";
 
@@ -42,7 +44,11 @@ export function createTablesSql(models: readonly (ModelConstructor | ModelMeta)[
   return [
     ...new Set(names.flatMap(createSchemaFor)),
     ...Object.entries(state.enums).map(([name, values]) => createEnumSql(name, values)),
+    ...tables.flatMap(([, { columns }]) => Object.values(columns).flatMap(createSequenceFor)),
     ...tables.map(([name, { foreignKeys: _, ...table }]) => createTableSql(name, table)),
+    ...tables.flatMap(([name, { columns }]) =>
+      Object.entries(columns).flatMap(([column, state]) => ownSequence(name, column, state)),
+    ),
     ...tables.flatMap(([name, { foreignKeys = {} }]) =>
       Object.entries(foreignKeys).map(([key, state]) => addConstraintSql(name, foreignKeySql(key, state))),
     ),

@@ -1,19 +1,44 @@
 /** Writes parts of a schema's state as data definition statements. */
 
 import { literal, quote } from "../identifiers.js";
-import { columnList, partOf, primaryKeyName, splitName, sqlIndexName, sqlName } from "./names.js";
+import { columnList, joinName, partOf, primaryKeyName, splitName, sqlIndexName, sqlName } from "./names.js";
 import type { ColumnState, ForeignKeyState, IndexState, TableState, UniqueState } from "./state.js";
 import { tidyUnique } from "./tidy.js";
+import { typeName } from "./type-names.js";
 
 /** All statements that create a table: its schema, the table itself, its indexes and comments. */
 export function createTableStatements(name: string, table: TableState): string[] {
   return [
     ...createSchemaFor(name),
+    ...Object.values(table.columns).flatMap(createSequenceFor),
     createTableSql(name, table),
+    ...Object.entries(table.columns).flatMap(([column, state]) => ownSequence(name, column, state)),
     ...splitUniques(table).again.map(([key, unique]) => addConstraintSql(name, uniqueSql(key, unique))),
     ...indexStatements(name, table),
     ...commentStatements(name, table),
   ];
+}
+
+/** The sequence that the default of a column counts with, as it stands in SQL; undefined for other defaults. */
+function sequenceOf({ default: sql }: ColumnState): string | undefined {
+  const text = /^nextval\('((?:[^']|'')+)'::regclass\)$/.exec(sql ?? "")?.[1];
+  return text?.replaceAll("''", "'");
+}
+
+/** The statement that creates the sequence of a `serial` column. In a database that was read, the sequence exists already. */
+export function createSequenceFor(column: ColumnState): string[] {
+  const sequence = sequenceOf(column);
+  const type = ["smallint", "integer", "bigint"].includes(column.type) ? ` AS ${column.type}` : "";
+  return sequence === undefined ? [] : [`CREATE SEQUENCE IF NOT EXISTS ${sequence}${type}`];
+}
+
+/** Lets a sequence end with its column, as `serial` does. One with another name may belong to other columns. */
+export function ownSequence(table: string, column: string, state: ColumnState): string[] {
+  const sequence = sequenceOf(state);
+  const { schema, name } = splitName(table);
+  const usual = `${name}_${column}_seq`;
+  const isUsual = [typeName(usual), typeName(joinName(schema ?? "public", usual))].includes(sequence ?? "");
+  return isUsual ? [`ALTER SEQUENCE ${sequence} OWNED BY ${sqlName(table)}.${quote(column)}`] : [];
 }
 
 /** The statement that creates the schema in the name of a table or type; none if the name has no schema. */
@@ -113,9 +138,10 @@ export function createIndexSql(table: string, name: string, index: IndexState, o
   });
   const method = index.method === undefined ? "" : `USING ${index.method} `;
   const include = index.include === undefined ? "" : ` INCLUDE (${columnList(index.include)})`;
+  const nulls = index.nullsNotDistinct ? " NULLS NOT DISTINCT" : "";
   const where = index.where === undefined ? "" : ` WHERE ${index.where}`;
   const kind = `${index.unique ? "UNIQUE " : ""}INDEX ${options.concurrently ? "CONCURRENTLY " : ""}`;
-  return `CREATE ${kind}${quote(name)} ON ${sqlName(table)} ${method}(${parts.join(", ")})${include}${where}`;
+  return `CREATE ${kind}${quote(name)} ON ${sqlName(table)} ${method}(${parts.join(", ")})${include}${nulls}${where}`;
 }
 
 export function dropIndexSql(table: string, name: string, options: Concurrently & { ifExists?: boolean } = {}): string {

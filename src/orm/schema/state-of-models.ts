@@ -1,5 +1,5 @@
-import { snakeCase } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import { snakeCase } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import { shortName } from "../identifiers.js";
 import type { ColumnMeta, ColumnType, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
 import { keyAttribute } from "../model/columns.js";
@@ -124,7 +124,11 @@ function foreignKeyOf(table: string, { column, reference }: ColumnMeta): [string
     onUpdate: reference.onUpdate,
     deferred: reference.deferred,
   };
-  return [[usualForeignKeyName(table, [column]), key]];
+  return [[constraintName(reference, table, [column]), key]];
+}
+
+function constraintName({ constraint }: Pick<ForeignKeyMeta, "constraint">, table: string, columns: string[]): string {
+  return typeof constraint === "string" ? constraint : usualForeignKeyName(table, columns);
 }
 
 function compositeKeyOf(table: string, key: ForeignKeyMeta): [string, ForeignKeyState] {
@@ -138,7 +142,7 @@ function compositeKeyOf(table: string, key: ForeignKeyMeta): [string, ForeignKey
     ...(key.setNull === undefined ? {} : { onDeleteColumns: namesOf(key.setNull) }),
     deferred: key.deferred,
   };
-  return [usualForeignKeyName(table, columns), state];
+  return [constraintName(key, table, columns), state];
 }
 
 function namesOf(columns: readonly ColumnMeta[]): string[] {
@@ -166,8 +170,8 @@ function indexesOf(meta: ModelMeta, table: string): [string, IndexState][] {
   ];
 }
 
-function indexState({ parts, unique, method, where, include }: IndexMeta): IndexState {
-  return { on: parts, unique, method, include, ...(where === undefined ? {} : { where }) };
+function indexState({ parts, unique, method, nullsNotDistinct, where, include }: IndexMeta): IndexState {
+  return { on: parts, unique, method, nullsNotDistinct, include, ...(where === undefined ? {} : { where }) };
 }
 
 function enumsOf(metas: readonly ModelMeta[]): Record<string, readonly string[]> {

@@ -52,6 +52,8 @@ export interface IndexState {
   readonly on: readonly (string | IndexPart)[];
   readonly unique?: boolean;
   readonly method?: IndexMethod;
+  /** Nulls are equal to one another in a unique index. Needs PostgreSQL 15. */
+  readonly nullsNotDistinct?: boolean;
   /** The condition of a partial index, as SQL. */
   readonly where?: string;
   readonly include?: readonly string[];

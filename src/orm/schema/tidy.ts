@@ -66,6 +66,7 @@ export function tidyIndex(index: IndexState): IndexState {
     on: index.on.map(tidyPart),
     unique: index.unique || undefined,
     method: index.method === "btree" ? undefined : index.method,
+    nullsNotDistinct: index.nullsNotDistinct || undefined,
     where: index.where,
     include: index.include && index.include.length > 0 ? index.include : undefined,
   });

@@ -1,8 +1,8 @@
 import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
-import { decorating } from "../../internal/decorating.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { decorating } from "../../kit/decorating.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
 import { longestKey } from "./config.js";

@@ -1,4 +1,6 @@
-import { ValueError } from "../../internal/value-error.js";
+import { milliseconds } from "../../kit/duration.js";
+import { Deadlines } from "../../kit/time/deadlines.js";
+import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
 import { withJournal } from "../events/cause.js";
@@ -109,7 +111,7 @@ export class Execution {
         kind: this.#kind,
         name: message.name,
         handler,
-        timeout: this.#timeoutOf(message),
+        deadlines: new Deadlines(this.#timeoutOf(message)),
         retries: message.retries ?? (this.#kind === "command" ? this.#services.config.retries : 0),
         middleware: this.#middleware,
       };
@@ -127,7 +129,7 @@ export class Execution {
     const store = config.enableEventSync && position > 0 ? eventStore() : null;
     if (store === null) return true;
     const affected = message.affects ?? store.projections;
-    const options = { timeoutMs: config.eventSyncTimeoutMs, ...(signal && { signal }) };
+    const options = { timeoutMs: milliseconds(config.eventSyncTimeout), ...(signal && { signal }) };
     const all = await Promise.all(affected.map((projection) => store.waitFor(projection, position, options)));
     return all.every((reached) => reached);
   }

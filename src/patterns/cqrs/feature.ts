@@ -2,8 +2,9 @@ import { meterOf } from "../../batteries/metrics/feature.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { Duration } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { enabledEventStore } from "../events/feature.js";
 import { Bus, loadExecution } from "./bus.js";
 import type { BusServices } from "./bus-options.js";
@@ -14,7 +15,7 @@ export interface CqrsFeature {
   /** Runs typed commands and queries: `app.commands` and `app.queries`. */
   enableCqrs(
     enableEventSyncOrOptions?: boolean | ConfigOf<"CqrsConfig"> | EitherSpelling<CqrsOptions> | null,
-    commandTimeoutMs?: number,
+    commandTimeoutMs?: Duration,
   ): this;
   /** Runs commands; needs `enableCqrs()`. */
   readonly commands: Bus<"command">;
@@ -49,6 +50,12 @@ export const cqrsFeature = feature<CqrsFeature>({
     commands: (host) => busesOf(host, "app.commands").commands,
     queries: (host) => busesOf(host, "app.queries").queries,
   },
+  review(host) {
+    if (!stateOf(host).buses?.services.config.enableEventSync || enabledEventStore(host) !== null) return;
+    host.logger.warn(
+      "enableEventSync of enableCqrs() has no effect: it waits for projections of app.enableEventSourcing()",
+    );
+  },
   async open(host) {
     const state = stateOf(host);
     if (state.buses === null) return;
@@ -60,8 +67,8 @@ export const cqrsFeature = feature<CqrsFeature>({
     const db = databaseOrNull(host);
     if (db === null) return;
     const { IdempotencyKeys } = await import("./idempotency.js");
-    const { schema, idempotencyHours } = state.buses.services.config;
-    const keys = new IdempotencyKeys(db, schema, idempotencyHours);
+    const { schema, idempotencyRetention } = state.buses.services.config;
+    const keys = new IdempotencyKeys(db, schema, idempotencyRetention);
     await keys.open();
     state.keys = keys;
   },

@@ -1,9 +1,10 @@
+import { deleteFinished } from "../../durable/retention.js";
+import { installTables, type TableSet } from "../../durable/tables.js";
+import { jsonText } from "../../durable/texts.js";
 import type { Database } from "../../engines/db/database.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { ValueError } from "../../internal/value-error.js";
-import { deleteFinished } from "../storage/retention.js";
-import { installTables, type TableSet } from "../storage/tables.js";
-import { isStorable, jsonText } from "../storage/texts.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { isStorable } from "../../kit/storable.js";
+import { ValueError } from "../../kit/value-error.js";
 import { longestKey } from "./config.js";
 import { IdempotencyError } from "./message.js";
 
@@ -41,14 +42,15 @@ export class IdempotencyKeys {
   readonly #db: Database;
   readonly #table: string;
   readonly #schema: string;
-  readonly #days: number;
+  /** Seconds. */
+  readonly #age: number;
   #swept = -Infinity;
 
-  constructor(db: Database, schema: string, hours: number) {
+  constructor(db: Database, schema: string, seconds: number) {
     this.#db = db;
     this.#schema = schema;
     this.#table = `"${schema}".command_results`;
-    this.#days = hours / 24;
+    this.#age = seconds;
   }
 
   open(): Promise<void> {
@@ -101,11 +103,11 @@ export class IdempotencyKeys {
   }
 
   async #sweep(): Promise<void> {
-    await deleteFinished(this.#db, this.#table, { days: this.#days, count: mostResults });
+    await deleteFinished(this.#db, this.#table, { age: this.#age, count: mostResults });
     // Those of callers that died, or whose time was over.
     await this.#db.execute(
-      `delete from ${this.#table} where finished_at is null and lease_until <= clock_timestamp() - $1 * interval '1 day'`,
-      [this.#days],
+      `delete from ${this.#table} where finished_at is null and lease_until <= clock_timestamp() - $1 * interval '1 second'`,
+      [this.#age],
     );
   }
 

@@ -1,6 +1,8 @@
 import { HttpError } from "../../errors/http-error.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, option } from "../../kit/config.js";
+import type { Duration } from "../../kit/duration.js";
+import { type Check, is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import {
   isStandardSchema,
   type SchemaInput,
@@ -36,8 +38,8 @@ export interface QueryOptions<Schema = unknown, Input = never, Result = unknown,
   readonly schema?: Schema | undefined;
   /** The type of the result; it is documented in the API, and not checked. */
   readonly result?: ResultSchema | undefined;
-  /** Milliseconds, in place of the config's `commandTimeoutMs`. */
-  readonly timeoutMs?: number | undefined;
+  /** Time that it may take, in place of the config's `commandTimeoutMs`. */
+  readonly timeoutMs?: Duration | undefined;
   /** Runs after the first one, in place of the config's `retries`. */
   readonly retries?: number | undefined;
   /** Left out if it is registered with the bus. */
@@ -96,16 +98,16 @@ export const command: Declare<"command"> = (name, options) => message("command",
 /** Declares a query: a question that changes nothing. Without a handler, `app.queries.handler()` adds one. */
 export const query: Declare<"query"> = (name, options) => message("query", name, options);
 
-const isSchema = (value: unknown): string | undefined => (isStandardSchema(value) ? undefined : "a schema");
+const isSchema: Check<StandardSchema> = (value) => (isStandardSchema(value) ? undefined : "a schema");
 
-const checks: Checks<CommandOptions> = {
-  schema: isSchema,
-  result: isSchema,
-  timeoutMs: is.integer(1, 2_147_483_647),
-  retries: is.integer(0, 1000),
-  affects: is.list(is.object),
-  handler: is.function,
-};
+const messageOptions = declare("command()", {
+  schema: option(isSchema),
+  result: option(isSchema),
+  timeoutMs: option.milliseconds(null, 1, "24d"),
+  retries: option(is.integer(0, 1000)),
+  affects: option<NonNullable<CommandOptions["affects"]>>(is.list(is.object)),
+  handler: option<MessageHandler>(is.function),
+});
 
 function message<Kind extends "command" | "query", Given, Result, Schema>(
   kind: Kind,
@@ -117,15 +119,6 @@ function message<Kind extends "command" | "query", Given, Result, Schema>(
       `the name of a ${kind} must have 1 to 100 letters, digits, dots, colons and hyphens, not ${show(name)}`,
     );
   }
-  const given = readOptions<CommandOptions>(`${kind} ${show(name)}`, options, checks);
-  return {
-    kind,
-    name,
-    schema: given.schema as Schema,
-    result: given.result as StandardSchema | undefined,
-    timeoutMs: given.timeoutMs,
-    retries: given.retries,
-    affects: given.affects,
-    handler: given.handler,
-  };
+  const settings = messageOptions.read([options], `${kind} ${show(name)}`);
+  return { kind, name, ...settings, schema: settings.schema as Schema };
 }

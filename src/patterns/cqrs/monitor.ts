@@ -1,5 +1,5 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
-import type { Tracer } from "../../internal/tracer.js";
+import type { Tracer } from "../../kit/tracer.js";
 
 /** The run of a command or a query. */
 interface Measured {

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "../../engines/db/errors.js";
-import { asPromise, isPromise } from "../../internal/is-promise.js";
+import { asPromise, isPromise } from "../../kit/is-promise.js";
+import { backoff } from "../../kit/time/backoff.js";
+import { type Deadlines, Timed } from "../../kit/time/deadlines.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
-import { type Deadline, Deadlines, type Expiring } from "./deadlines.js";
 import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
 
 /** Failures of two writers at once: the same again succeeds. */
 const transient: ReadonlySet<string | null> = new Set(["40001", "40P01"]);
-const deadlines = new Deadlines();
 
 /** The part of a run that is the same for every run of a message. */
 export interface RunSettings {
   readonly kind: "command" | "query";
   readonly name: string;
   readonly handler: MessageHandler;
-  readonly timeout: number;
+  readonly deadlines: Deadlines;
   readonly retries: number;
   readonly middleware: readonly BusMiddleware[];
 }
@@ -24,7 +24,7 @@ export interface RunSettings {
  * One run of a handler: within its time, and again after a conflict. A late result is discarded. The signal is made when it
  * is first read, as most handlers do not read it.
  */
-export class Run<Result> implements MessageContext, BusContext, Expiring {
+export class Run<Result> implements MessageContext, BusContext {
   readonly kind: "command" | "query";
   readonly name: string;
   attempt = 1;
@@ -34,7 +34,7 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
   readonly #finish: (value: unknown) => Result;
   #controller: AbortController | null = null;
   #over = false;
-  #deadline: Deadline | null = null;
+  #deadline: RunDeadline | null = null;
   #resolve: ((result: Result) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
   #onAbort: (() => void) | null = null;
@@ -75,7 +75,8 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
     return new Promise<Result>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#deadline = deadlines.add(this, this.#settings.timeout);
+      this.#deadline = new RunDeadline(this);
+      this.#settings.deadlines.add(this.#deadline);
       if (this.#caller !== undefined) {
         this.#onAbort = () => this.#end(this.#caller!.reason);
         this.#caller.addEventListener("abort", this.#onAbort);
@@ -85,7 +86,7 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
   }
 
   expire(): void {
-    this.#end(new CommandTimeout(this.name, this.#settings.timeout));
+    this.#end(new CommandTimeout(this.name, this.#settings.deadlines.milliseconds));
   }
 
   #follow(attempt: Promise<unknown>): void {
@@ -108,7 +109,7 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
   }
 
   #leave(): void {
-    deadlines.remove(this.#deadline!);
+    this.#settings.deadlines.remove(this.#deadline!);
     if (this.#onAbort !== null) this.#caller!.removeEventListener("abort", this.#onAbort);
   }
 
@@ -140,7 +141,7 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
     const { handler } = this.#settings;
     for (let error = failure; ; ) {
       if (!this.#mayRepeat(error)) throw error;
-      await delay(Math.random() * Math.min(5 * 2 ** this.attempt, 100));
+      await delay(backoff(this.attempt, 5, 100));
       if (this.#over) throw error;
       this.attempt++;
       try {
@@ -149,6 +150,17 @@ export class Run<Result> implements MessageContext, BusContext, Expiring {
         error = next;
       }
     }
+  }
+}
+
+/** Apart from the run, which handlers get as their context. */
+class RunDeadline extends Timed {
+  constructor(private readonly run: { expire(): void }) {
+    super();
+  }
+
+  override expire(): void {
+    this.run.expire();
   }
 }
 

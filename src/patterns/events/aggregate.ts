@@ -1,7 +1,7 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
 import { checkName } from "./names.js";
-import type { PersonalFieldsOf } from "./personal.js";
+import type { PersonalFieldsOf } from "./personal/personal.js";
 
 /**
  * The base class of aggregates. Methods check the rules and call `emit`; `apply` changes the fields and does nothing

@@ -1,12 +1,12 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { jsonText } from "../storage/texts.js";
+import { jsonText } from "../../durable/texts.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { currentCause } from "./cause.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMetadata } from "./event.js";
 import { checkName } from "./names.js";
-import type { EventToStore, ExpectedNumber } from "./storage.js";
+import type { EventToStore, ExpectedNumber } from "./storage/storage.js";
 import type { Upcasters } from "./upcasters.js";
 
 /** The most events of one append. */

@@ -1,12 +1,12 @@
-import type { Logger } from "../../internal/logger.js";
-import { Wake } from "../storage/wake.js";
-import type { EventStorage } from "./storage.js";
+import { Lease } from "../../durable/lease.js";
+import { Wake } from "../../durable/wake.js";
+import type { Logger } from "../../kit/logger.js";
+import type { EventStorage } from "./storage/storage.js";
 
-/** The name of the claim by which one worker of all applies the policies. */
+/** The name of the claim by which only one of the workers applies the policies. */
 const claimName = "archive:policies";
-const longestSweep = 600_000;
 
-/** Applies the policies of the archive at intervals, in one worker of all. */
+/** Applies the policies of the archive at intervals, in only one of the workers. */
 export class ArchiveWorker {
   readonly #wake = new Wake();
   readonly #stop = new AbortController();
@@ -15,6 +15,7 @@ export class ArchiveWorker {
   constructor(
     readonly storage: EventStorage,
     readonly owner: string,
+    readonly leaseMs: number,
     readonly intervalMs: number,
     readonly logger: Logger,
     readonly apply: (signal: AbortSignal) => Promise<number>,
@@ -40,13 +41,20 @@ export class ArchiveWorker {
   }
 
   async #sweep(): Promise<void> {
-    const claim = await this.storage.claim(claimName, this.owner, longestSweep, 0);
-    if (claim === null) return;
+    const { storage, owner, leaseMs } = this;
+    const source = {
+      name: "the archive",
+      claim: () => storage.claim(claimName, owner, leaseMs, 0),
+      renew: (token: number) => storage.renew(claimName, token, leaseMs),
+      release: (token: number) => storage.release(claimName, token),
+    };
+    const lease = await Lease.claim(source, leaseMs, this.logger);
+    if (lease === null) return;
     try {
-      const count = await this.apply(this.#stop.signal);
+      const count = await this.apply(AbortSignal.any([lease.lost, this.#stop.signal]));
       if (count > 0) this.logger.info("streams were archived", { count });
     } finally {
-      await this.storage.release(claimName, claim.token);
+      await lease.release();
     }
   }
 }

@@ -1,6 +1,6 @@
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 
-/** AES-256-GCM with a random vector; `context` must be the same again. */
+/** AES-256-GCM with a random vector; `decrypt` needs the same `context`. */
 export function encrypt(key: Buffer, text: string | Buffer, context: string): string {
   const vector = nodeCrypto().randomBytes(12);
   const cipher = nodeCrypto().createCipheriv("aes-256-gcm", key, vector).setAAD(Buffer.from(context));

@@ -1,4 +1,5 @@
-import { ValueError } from "../../internal/value-error.js";
+import { notStarted } from "../../kit/before-start.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import type { Decider } from "./decider.js";
 import type { EventMap, NewEvent, RecordedEvent } from "./event.js";
@@ -12,11 +13,12 @@ import type {
   ReadAllOptions,
   ReadOptions,
   TruncateOptions,
+  WaitForOptions,
 } from "./options.js";
-import { PersonalFields, type PersonalOptions } from "./personal.js";
-import type { Projection } from "./projection.js";
+import { PersonalFields, type PersonalOptions } from "./personal/personal.js";
+import type { Projection } from "./projections/projection.js";
 import { DeciderRepository, Repository } from "./repository.js";
-import { type EventStorage, pageSize, type ReadFilter } from "./storage.js";
+import { type EventStorage, pageSize, type ReadFilter } from "./storage/storage.js";
 import {
   type EventHandler,
   type EventSubscription,
@@ -165,7 +167,7 @@ export class EventStore {
     return this.#withWorkers((workers) => workers.project(projection as unknown as Projection));
   }
 
-  /** Builds the tables of a projection anew beside those that serve, then puts them in their place. */
+  /** Builds the tables of a projection again beside those that serve, then puts them in their place. */
   async rebuild(projection: { readonly name: string }): Promise<void> {
     await this.#running().rebuild(projection.name);
   }
@@ -177,7 +179,7 @@ export class EventStore {
   waitFor(
     target: string | { readonly name: string; readonly tables: readonly string[] },
     position: number,
-    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+    options: WaitForOptions = {},
   ): Promise<boolean> {
     return this.#running().waitFor(target, position, options);
   }
@@ -226,7 +228,7 @@ export class EventStore {
   }
 
   #open(): OpenedStore {
-    if (this.#opened === null) throw new Error("the event store can be used once the application has started");
+    if (this.#opened === null) throw new Error(notStarted("app.eventStore"));
     return this.#opened;
   }
 
@@ -236,7 +238,7 @@ export class EventStore {
   }
 
   #running(): EventWorkers {
-    if (this.#workers === null) throw new Error("the event store can be used once the application has started");
+    if (this.#workers === null) throw new Error(notStarted("app.eventStore"));
     return this.#workers;
   }
 

@@ -6,12 +6,13 @@ import type { Database } from "../../engines/db/database.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 import { EventStore } from "./event-store.js";
-import type { PersonalData } from "./personal-data.js";
-import type { EventStorage } from "./storage.js";
+import type { PersonalData } from "./personal/personal-data.js";
+import type { EventStorage } from "./storage/storage.js";
 import type { RunnerProgress } from "./subscription-runner.js";
 
 export interface EventSourcingFeature {
@@ -35,6 +36,8 @@ declare module "../../http/request.js" {
   interface RequestSlots {
     /** The store of events. */
     readonly eventStore: EventStore;
+    /** `eventStore` in snake case. */
+    readonly event_store: EventStore;
   }
 }
 
@@ -62,7 +65,7 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
     registerHealthCheck(host, "events", () => subscriptionHealth(store.progress), { critical: false });
     if (host.env !== "development") return;
     const page = livePageOf(host);
-    if (page !== null) (await import("./page/add-page.js")).addEventPage(host, page, store);
+    if (page !== null) (await import("./page.js")).addEventPage(host, page, store);
   },
   async open(host) {
     const { config } = stateOf(host);
@@ -75,9 +78,9 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
     ]);
     const storage =
       db === null
-        ? new (await import("./memory-storage.js")).MemoryStorage()
-        : new (await import("./postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
-    const personal = config.personalKeys.length === 0 ? null : await personalData(host, config, store, storage, db);
+        ? new (await import("./storage/memory-storage.js")).MemoryStorage()
+        : new (await import("./storage/postgres-storage.js")).PostgresStorage(db, config.schema, host.logger);
+    const personal = !config.personalKeys?.length ? null : await personalData(host, config, store, storage, db);
     const workers = new EventWorkers(storage, db, config, store.upcasters, host.logger);
     const inline = db && {
       db,
@@ -128,12 +131,12 @@ async function personalData(
   db: Database | null,
 ): Promise<PersonalData> {
   const [{ PersonalData }, { SubjectKeys }, { MemoryKeys, PostgresKeys }] = await Promise.all([
-    import("./personal-data.js"),
-    import("./subject-keys.js"),
-    import("./key-storages.js"),
+    import("./personal/personal-data.js"),
+    import("./personal/subject-keys.js"),
+    import("./personal/key-storages.js"),
   ]);
   const keys = db === null ? new MemoryKeys(storage) : new PostgresKeys(db, config.schema, host.logger, storage);
-  const subjectKeys = new SubjectKeys(keys, config.personalKeys, config.keyCacheMs, host.logger);
+  const subjectKeys = new SubjectKeys(keys, config.personalKeys ?? [], milliseconds(config.keyCache), host.logger);
   return new PersonalData(store.personalFields, subjectKeys);
 }
 

@@ -1,5 +1,5 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
-import type { HeaderReader, Span, Tracer } from "../../internal/tracer.js";
+import type { HeaderReader, Span, Tracer } from "../../kit/tracer.js";
 import type { EventMetadata, RecordedEvent } from "./event.js";
 import type { RunnerProgress } from "./subscription-runner.js";
 

@@ -1,6 +1,6 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { isStorable } from "../storage/texts.js";
+import { show } from "../../kit/options.js";
+import { isStorable } from "../../kit/storable.js";
+import { ValueError } from "../../kit/value-error.js";
 
 const longestName = 255;
 

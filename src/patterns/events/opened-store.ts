@@ -1,8 +1,8 @@
+import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Database, Queries, Transaction } from "../../engines/db/database.js";
-import type { Logger } from "../../internal/logger.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { boundedTransaction } from "../storage/bounded-transaction.js";
+import type { Logger } from "../../kit/logger.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { expectedNumber, readEvents } from "./append-input.js";
 import { noteAppend } from "./cause.js";
@@ -13,16 +13,13 @@ import { categoryOf, type EventMap, type EventMetadata, type NewEvent, type Reco
 import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
 import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
-import type { PersonalFields } from "./personal.js";
-import type { PersonalData } from "./personal-data.js";
+import type { PersonalFields } from "./personal/personal.js";
+import type { PersonalData } from "./personal/personal-data.js";
+import type { SubjectKeys } from "./personal/subject-keys.js";
 import { AggregateWork, DeciderWork, type RepositorySource } from "./repository-work.js";
 import { Snapshots } from "./snapshots.js";
-import type { AppendOutcome, EventStorage, EventToStore, ExpectedNumber } from "./storage.js";
-import type { SubjectKeys } from "./subject-keys.js";
+import type { AppendOutcome, EventStorage, EventToStore, ExpectedNumber } from "./storage/storage.js";
 import type { Upcasters } from "./upcasters.js";
-
-/** Streams that a policy looks for at a time. */
-const archiveAtOnce = 100;
 
 /** The projections that take part in the transactions of appends. */
 export interface InlineProjections {
@@ -53,6 +50,8 @@ export class OpenedStore implements RepositorySource {
 
   /** Null where neither metrics nor spans are enabled. */
   monitor: EventMonitor | null = null;
+  /** The position up to which a policy has been applied: the events before it are not read again by this process. */
+  readonly #archivedUpTo = new Map<object, number>();
 
   async append(stream: string, events: readonly NewEvent[], options: AppendOptions): Promise<AppendResult> {
     checkName("a stream", stream);
@@ -153,21 +152,21 @@ export class OpenedStore implements RepositorySource {
   async applyArchivePolicies(signal?: AbortSignal): Promise<number> {
     let total = 0;
     for (const policy of this.config.archive) {
-      for (let found: string[] | null = null; found === null || found.length === archiveAtOnce; ) {
-        found = await this.storage.finished(policy, archiveAtOnce);
-        let moved = 0;
-        for (const stream of found) {
+      let failed = false;
+      for (let position = this.#archivedUpTo.get(policy) ?? 0, end = false; !end; ) {
+        const part = await this.storage.finished(policy, position);
+        for (const stream of part.streams) {
           if (signal?.aborted) return total;
           try {
-            if ((await this.storage.archive(stream)) > 0) moved++;
+            if ((await this.storage.archive(stream)) > 0) total++;
           } catch (error) {
             // The others are not kept waiting.
             this.logger.error("a stream was not archived", { stream, error });
+            failed = true;
           }
         }
-        total += moved;
-        // Another worker has moved them, or is about to.
-        if (moved === 0) break;
+        ({ upTo: position, end } = part);
+        if (!failed) this.#archivedUpTo.set(policy, position);
       }
     }
     return total;

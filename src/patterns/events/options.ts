@@ -1,6 +1,17 @@
 import type { Queries } from "../../engines/db/database.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMap, EventMetadata, PlainEvent } from "./event.js";
+
+export const waitForOptions = options("waitFor()", {
+  /** Time after which the call returns false. Default 5 seconds. */
+  timeoutMs: option.milliseconds("5s"),
+  /** The call returns false when it is aborted. */
+  signal: option<AbortSignal>(is.object),
+});
+
+export type WaitForOptions = OptionsOf<typeof waitForOptions.fields>;
 
 export interface AppendOptions {
   /**

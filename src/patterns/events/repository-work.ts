@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queries } from "../../engines/db/database.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { backoff } from "../../kit/time/backoff.js";
 import { Aggregate, type AggregateClass, type AnyAggregate } from "./aggregate.js";
 import type { Decider } from "./decider.js";
 import { AggregateNotFound, ConcurrencyError } from "./errors.js";
@@ -8,7 +9,7 @@ import type { EventMap, NewEvent, PlainEvent } from "./event.js";
 import { streamOf } from "./names.js";
 import type { AppendOptions, AppendResult, Decision, SaveOptions, UpdateOptions } from "./options.js";
 import type { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
+import type { EventStorage } from "./storage/storage.js";
 import { replayStream } from "./stream-state.js";
 import type { Upcasters } from "./upcasters.js";
 
@@ -163,6 +164,6 @@ async function retryConflicts<T>(retries = 5, run: () => Promise<T>): Promise<T>
       if (!(error instanceof ConcurrencyError) || attempt >= retries) throw error;
     }
     // Writers that collided would collide again if they tried again at the same time.
-    await delay(Math.random() * Math.min(5 * 2 ** attempt, 100));
+    await delay(backoff(attempt, 5, 100));
   }
 }

@@ -1,8 +1,8 @@
 import type { Queries } from "../../engines/db/database.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { isPlainObject } from "../../internal/options.js";
-import type { EventStorage, StoredSnapshot } from "./storage.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { isPlainObject } from "../../kit/options.js";
+import type { EventStorage, StoredSnapshot } from "./storage/storage.js";
 
 export interface SnapshotSettings {
   readonly enabled: boolean;

@@ -1,7 +1,7 @@
 import type { Queries } from "../../engines/db/database.js";
 import type { PlainEvent } from "./event.js";
 import type { Snapshots } from "./snapshots.js";
-import type { EventStorage } from "./storage.js";
+import type { EventStorage } from "./storage/storage.js";
 import type { Upcasters } from "./upcasters.js";
 
 /** Events of an aggregate that are read at a time. */

@@ -1,7 +1,11 @@
-import type { Logger } from "../../internal/logger.js";
-import { backoff, Wake } from "../storage/wake.js";
+import { Lease } from "../../durable/lease.js";
+import { Wake } from "../../durable/wake.js";
+import type { Logger } from "../../kit/logger.js";
+import { backoff } from "../../kit/time/backoff.js";
+import { sleep } from "../../kit/time/within.js";
 import type { RecordedEvent } from "./event.js";
-import type { Claim, EventStorage, ReadFilter } from "./storage.js";
+import { ReadWindow } from "./storage/read-window.js";
+import type { Claim, EventStorage, ReadFilter } from "./storage/storage.js";
 import type { Upcasters } from "./upcasters.js";
 
 const firstPause = 100;
@@ -49,19 +53,6 @@ export interface RunnerProgress {
   readonly error: unknown;
 }
 
-/**
- * A moment by two clocks. The first only moves forward, but stands still while the machine sleeps; the second goes on then,
- * but can be set. What has passed by one of them has passed.
- */
-interface Moment {
-  readonly clock: number;
-  readonly time: number;
-}
-
-function momentIn(milliseconds: number): Moment {
-  return { clock: performance.now() + milliseconds, time: Date.now() + milliseconds };
-}
-
 /** Thrown by a processor whose claim has passed to another worker. */
 export class ClaimLost extends Error {
   override name = "ClaimLost";
@@ -74,12 +65,10 @@ export type Processor = (batch: Batch) => Promise<number | "end">;
 export class SubscriptionRunner {
   readonly #wake = new Wake();
   readonly #stop = new AbortController();
+  readonly #window = new ReadWindow();
   readonly #running: Promise<void>;
-  /**
-   * The end of the lease: a process that was paused for too long, or cannot renew its lease, handles nothing more until it has
-   * asked again.
-   */
-  #heldUntil: Moment = { clock: 0, time: 0 };
+  /** True while events are handled. */
+  #working = false;
   #progress: Omit<RunnerProgress, "name"> = { active: false, lag: 0, failures: 0, error: null };
 
   constructor(
@@ -104,6 +93,11 @@ export class SubscriptionRunner {
     return { name: this.settings.name, ...this.#progress };
   }
 
+  /** True while events are handled. */
+  get working(): boolean {
+    return this.#working;
+  }
+
   /** True once it has ended by itself or was closed. */
   get ended(): boolean {
     return this.#stop.signal.aborted;
@@ -113,74 +107,53 @@ export class SubscriptionRunner {
     const { name, pollMs } = this.settings;
     for (let failures = 0; !this.ended; ) {
       try {
-        const claim = await this.#claim();
-        if (claim === null) await this.#wake.wait(pollMs);
-        else await this.#hold(claim);
+        const lease = await this.#claim();
+        if (lease === null) await this.#wake.wait(pollMs);
+        else await this.#hold(lease);
         failures = 0;
       } catch (error) {
         if (this.ended) return;
         this.logger.error("a subscription failed and is tried again", { subscription: name, error });
-        await this.#pause(backoff(failures++, firstPause, longestPause));
+        await sleep(backoff(failures++, firstPause, longestPause), this.#stop.signal);
       }
     }
   }
 
-  async #claim(): Promise<Claim | null> {
+  async #claim(): Promise<Lease<Claim> | null> {
     const { name, owner, leaseMs, start } = this.settings;
     if (this.settings.mayTake?.() === false) return null;
     const position = start === "end" ? await this.storage.highWaterMark() : 0;
-    const end = momentIn(leaseMs);
-    const claim = await this.storage.claim(name, owner, leaseMs, position);
-    this.#heldUntil = end;
-    if (claim !== null) this.#progress = { ...this.#progress, active: true };
-    return claim;
+    const source = {
+      name: `the subscription ${name}`,
+      claim: () => this.storage.claim(name, owner, leaseMs, position),
+      renew: (token: number) => this.storage.renew(name, token, leaseMs),
+      release: (token: number) => this.storage.release(name, token),
+    };
+    return Lease.claim(source, leaseMs, this.logger);
   }
 
-  /** Works under a claim and renews it, until it is lost or the subscription ends. */
-  async #hold(claim: Claim): Promise<void> {
-    const { name, leaseMs } = this.settings;
-    const lost = new AbortController();
-    let renewing: Promise<void> | null = null;
-    const timer = setInterval(() => {
-      renewing ??= this.#keepHeld(claim.token, lost).finally(() => (renewing = null));
-    }, leaseMs / 3);
+  /** Works under a claim until it is lost or the subscription ends. */
+  async #hold(lease: Lease<Claim>): Promise<void> {
+    this.#progress = { ...this.#progress, active: true };
     try {
-      await this.#consume(claim, AbortSignal.any([lost.signal, this.#stop.signal]));
+      await this.#consume(lease, AbortSignal.any([lease.lost, this.#stop.signal]));
     } catch (error) {
       if (!(error instanceof ClaimLost)) throw error;
-      this.logger.warn("a subscription has passed to another worker", { subscription: name });
+      this.logger.warn("a subscription has passed to another worker", { subscription: this.settings.name });
     } finally {
-      clearInterval(timer);
       this.#progress = { ...this.#progress, active: false };
-      await renewing;
-      if (!lost.signal.aborted) await this.storage.release(name, claim.token).catch(() => {});
+      await lease.release();
     }
   }
 
-  readonly #isHeld = (): boolean => performance.now() < this.#heldUntil.clock && Date.now() < this.#heldUntil.time;
-
-  async #keepHeld(token: number, lost: AbortController): Promise<void> {
-    try {
-      if (!(await this.#renew(token))) lost.abort();
-    } catch (error) {
-      this.logger.warn("a lease was not renewed", { subscription: this.settings.name, error });
-      if (!this.#isHeld()) lost.abort();
-    }
-  }
-
-  /** False if another worker has the claim. One that is over, and that nobody has taken, goes on. */
-  async #renew(token: number): Promise<boolean> {
-    const { name, leaseMs } = this.settings;
-    const end = momentIn(leaseMs);
-    const held = await this.storage.renew(name, token, leaseMs);
-    if (held) this.#heldUntil = end;
-    return held;
-  }
-
-  async #consume({ token, position }: Claim, signal: AbortSignal): Promise<void> {
+  async #consume(lease: Lease<Claim>, signal: AbortSignal): Promise<void> {
     const { filter, batch, pollMs, name, skipAfter } = this.settings;
+    const { token } = lease.claim;
+    let { position } = lease.claim;
+    const isHeld = (): boolean => lease.held;
     for (let failures = 0; !signal.aborted; ) {
-      if (!this.#isHeld() && !(await this.#renew(token))) throw new ClaimLost();
+      // One that is over, and that nobody has taken, continues: the process was paused or blocked.
+      if (!lease.held && !(await lease.renew())) throw new ClaimLost();
       if (this.settings.shouldGive?.() === true) {
         this.#progress = { ...this.#progress, active: false };
         return;
@@ -193,12 +166,14 @@ export class SubscriptionRunner {
       }
       // After a failure the events are handled one by one, so that only the one that fails is retried.
       const limit = failures > 0 ? 1 : batch;
-      const found = await this.storage.readAll(filter, position, mark, false, limit);
-      const last = found.length < limit;
-      const upTo = last ? mark : found.at(-1)!.position;
+      const end = Math.min(mark, position + this.#window.size);
+      const found = await this.#window.read(() => this.storage.readAll(filter, position, end, false, limit));
+      const last = found.length < limit && end === mark;
+      const upTo = found.length < limit ? end : found.at(-1)!.position;
+      this.#working = true;
       try {
         const events = await this.upcasters.read(found);
-        const reached = await this.process({ events, from: position, upTo, token, last, signal, isHeld: this.#isHeld });
+        const reached = await this.process({ events, from: position, upTo, token, last, signal, isHeld });
         if (reached === "end") return this.#stop.abort();
         position = reached;
         failures = 0;
@@ -216,24 +191,13 @@ export class SubscriptionRunner {
         } else {
           this.logger.error("the handler of an event failed and is tried again", fields);
           // The first retry finds out which event fails; it does not wait.
-          if (limit === 1 || found.length <= 1) await this.#pause(backoff(failures, firstPause, longestPause), signal);
+          if (limit === 1 || found.length <= 1) await sleep(backoff(failures, firstPause, longestPause), signal);
           // The checkpoint may have moved, and only the response been lost: the events before it are done.
           position = (await this.storage.checkpoint(name)) ?? position;
         }
+      } finally {
+        this.#working = false;
       }
     }
-  }
-
-  async #pause(milliseconds: number, signal: AbortSignal = this.#stop.signal): Promise<void> {
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, milliseconds);
-      signal.addEventListener("abort", done);
-    });
   }
 }

@@ -1,7 +1,7 @@
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { EventVersionError } from "./errors.js";
-import type { ReplayedEvent } from "./storage.js";
+import type { ReplayedEvent } from "./storage/storage.js";
 
 /** Makes the data of one version into the data of the next. It must not depend on anything else. */
 export type Upcast = (data: never) => unknown;

@@ -1,17 +1,21 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { pulseOf, watched } from "../../durable/pulse.js";
 import type { Database } from "../../engines/db/database.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { within } from "../../kit/time/within.js";
+import { ValueError } from "../../kit/value-error.js";
 import { ArchiveWorker } from "./archive-worker.js";
 import { causedBy } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
 import type { EventMonitor } from "./monitor.js";
-import type { Projection } from "./projection.js";
-import { ProjectionManager } from "./projection-manager.js";
-import type { EventStorage } from "./storage.js";
+import { type WaitForOptions, waitForOptions } from "./options.js";
+import type { Projection } from "./projections/projection.js";
+import { ProjectionManager } from "./projections/projection-manager.js";
+import type { EventStorage } from "./storage/storage.js";
 import type { EventSubscription, SubscriptionSettings } from "./subscription.js";
 import {
   type Batch,
@@ -34,7 +38,10 @@ export class EventWorkers {
   readonly #running = new Map<string, { close(): Promise<void> }>();
   readonly #projections = new Map<string, ProjectionManager>();
   readonly #runners = new Set<SubscriptionRunner>();
+  readonly #leaseMs: number;
+  readonly #pollMs: number;
   #hasInline = false;
+  #leave: (() => Promise<void>) | null = null;
 
   constructor(
     readonly storage: EventStorage,
@@ -43,7 +50,10 @@ export class EventWorkers {
     readonly config: EventSourcingConfig,
     readonly upcasters: Upcasters,
     readonly logger: Logger,
-  ) {}
+  ) {
+    this.#leaseMs = milliseconds(config.lease);
+    this.#pollMs = milliseconds(config.poll);
+  }
 
   /** Null where neither metrics nor spans are enabled. */
   monitor: EventMonitor | null = null;
@@ -58,11 +68,17 @@ export class EventWorkers {
 
   /** Archives streams at intervals. */
   archiveAtIntervals(apply: (signal: AbortSignal) => Promise<number>): void {
-    const worker = new ArchiveWorker(this.storage, this.#owner, archiveInterval, this.logger, apply);
+    const worker = new ArchiveWorker(this.storage, this.#owner, this.#leaseMs, archiveInterval, this.logger, apply);
     this.#running.set("archive:policies", worker);
   }
 
   async open(): Promise<void> {
+    if (this.db !== null) {
+      const { schema } = this.config;
+      const leaseMs = this.#leaseMs;
+      const working = (): string[] => [...this.#runners].filter((runner) => runner.working).map(nameOf);
+      this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner: this.#owner, running: working });
+    }
     await Promise.all([...this.#projections.values()].map((manager) => manager.prepared));
   }
 
@@ -82,8 +98,8 @@ export class EventWorkers {
     const manager = new ProjectionManager(projection, {
       db: this.db,
       schema: this.config.schema,
-      pollMs: this.config.pollMs,
-      leaseMs: this.config.leaseMs,
+      pollMs: this.#pollMs,
+      leaseMs: this.#leaseMs,
       storage: this.storage,
       upcasters: this.upcasters,
       logger: this.logger,
@@ -119,7 +135,7 @@ export class EventWorkers {
   async waitFor(
     target: string | { readonly name: string },
     position: number,
-    { timeoutMs = 5000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal },
+    options: WaitForOptions,
   ): Promise<boolean> {
     const reached = async (): Promise<number | null> => {
       if (typeof target === "string") return this.storage.checkpoint(target);
@@ -127,6 +143,7 @@ export class EventWorkers {
       if (manager === undefined) throw new ValueError(`there is no projection ${show(target.name)}`);
       return manager.position();
     };
+    const { timeoutMs, signal } = waitForOptions.read([options]);
     const end = performance.now() + timeoutMs;
     for (let pause = 2; ; pause = Math.min(pause * 2, longestLook)) {
       if (((await reached()) ?? -1) >= position) return true;
@@ -137,20 +154,17 @@ export class EventWorkers {
 
   async close(): Promise<void> {
     const closing = Promise.allSettled([...this.#running.values()].map((running) => running.close()));
-    const grace = new AbortController();
-    const late = delay(closeGrace, "late", { signal: grace.signal }).catch(() => "ended");
-    if ((await Promise.race([closing, late])) === "late") {
+    await within(closing, closeGrace, () => {
       this.logger.warn(`handlers of events did not end within ${closeGrace} ms`);
-    }
-    grace.abort();
+    });
+    await this.#leave?.();
   }
 
   #runner(
     settings: Omit<RunnerSettings, "owner" | "leaseMs" | "pollMs">,
     process: (batch: Batch) => Promise<number | "end">,
   ): SubscriptionRunner {
-    const { leaseMs, pollMs } = this.config;
-    const whole = { ...settings, owner: this.#owner, leaseMs, pollMs };
+    const whole = { ...settings, owner: this.#owner, leaseMs: this.#leaseMs, pollMs: this.#pollMs };
     const watched = (batch: Batch): Promise<number | "end"> =>
       this.monitor === null
         ? process(batch)
@@ -163,7 +177,13 @@ export class EventWorkers {
 
   /** Calls the handler for each event; what was handled before a failure is not repeated. */
   async #deliver({ name, handler }: SubscriptionSettings, batch: Batch): Promise<number> {
-    const { events, upTo, token, signal, isHeld } = batch;
+    const { events, from, upTo, token, signal, isHeld } = batch;
+    const advance = async (position: number): Promise<void> => {
+      if (await this.storage.advance(name, token, position)) return;
+      // These events are handled, whoever has the claim now: the other worker need not handle them too.
+      await this.storage.noteHandled(name, from, position);
+      throw new ClaimLost();
+    };
     const context = { signal, logger: this.logger };
     let done = 0;
     try {
@@ -171,12 +191,17 @@ export class EventWorkers {
         if (signal.aborted || !isHeld()) break;
         const { correlationId } = event.metadata;
         const run = async (): Promise<unknown> =>
-          causedBy({ correlationId, causationId: event.id }, () => handler(event, context));
+          causedBy({ correlationId, causationId: event.id }, () =>
+            watched(
+              () => `subscription '${name}'`,
+              () => handler(event, context),
+            ),
+          );
         await (this.monitor === null ? run() : this.monitor.event(name, event, run));
         done++;
       }
     } catch (error) {
-      if (done > 0 && !(await this.storage.advance(name, token, events[done - 1]!.position))) throw new ClaimLost();
+      if (done > 0) await advance(events[done - 1]!.position);
       if (done > 0)
         this.logger.error("the handler of an event failed and is tried again", { subscription: name, error });
       if (done > 0) return events[done - 1]!.position;
@@ -184,7 +209,7 @@ export class EventWorkers {
     }
     const position = done === events.length ? upTo : (events[done - 1]?.position ?? 0);
     if (done === 0 && events.length > 0) throw new ClaimLost();
-    if (!(await this.storage.advance(name, token, position))) throw new ClaimLost();
+    await advance(position);
     return position;
   }
 
@@ -200,4 +225,8 @@ export class EventWorkers {
     };
     return { close, [Symbol.asyncDispose]: close };
   }
+}
+
+function nameOf({ settings: { name } }: SubscriptionRunner): string {
+  return name.startsWith("projection:") ? name.replace(":", " ") : `subscription '${name}'`;
 }

@@ -1,4 +1,5 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
+import { within } from "../../kit/time/within.js";
 
 /** Milliseconds that work in the background has at the end of the application. */
 const grace = 10_000;
@@ -21,14 +22,9 @@ export class Background {
   async drain(logger: Logger): Promise<void> {
     const until = performance.now() + grace;
     while (this.#running.size > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(true), Math.max(until - performance.now(), 0));
-      });
       const ended = Promise.all(this.#running).then(() => false);
-      const isLate = await Promise.race([ended, late]);
-      clearTimeout(timer);
-      if (isLate) return logger.warn(`work in the background did not end within ${grace} ms`);
+      if (await within(ended, until - performance.now(), () => true))
+        return logger.warn(`work in the background did not end within ${grace} ms`);
     }
   }
 }

@@ -1,11 +1,13 @@
+import { isText } from "../../durable/texts.js";
 import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
-import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type Host, isStarted, perHost } from "../../feature/host.js";
+import { notStarted } from "../../kit/before-start.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
-import { isText } from "../storage/texts.js";
 import { Background } from "./background.js";
 import type { Jobs } from "./jobs.js";
 import {
@@ -15,8 +17,8 @@ import {
   type JobSettings,
   type JobsOptions,
   type JobsSettings,
+  jobsOptions,
   readJob,
-  readJobsOptions,
 } from "./options.js";
 import type { JobCounts, JobInfo, JobStatus } from "./records.js";
 
@@ -41,14 +43,16 @@ export interface JobAdmin {
   counts(): Promise<JobCounts>;
 }
 
-export interface JobFilter {
-  readonly name?: string | undefined;
-  readonly status?: JobStatus | undefined;
+const filter = declare("jobs.list()", {
+  name: option(isText),
+  status: option<JobStatus>(is.oneOf("waiting", "done", "failed", "cancelled")),
   /** Default 100, at most 1000. */
-  readonly limit?: number | undefined;
+  limit: option(is.integer(1, 1000), 100),
   /** Only jobs that were added before the one with this id. */
-  readonly before?: string | undefined;
-}
+  before: option(isText),
+});
+
+export type JobFilter = OptionsOf<typeof filter.fields>;
 
 export interface JobsFeature {
   /** Sets options of jobs. Not needed for their defaults. */
@@ -73,21 +77,14 @@ interface State {
 }
 
 const stateOf = perHost(
-  (): State => ({ settings: readJobsOptions({}), declared: new Map(), background: new Background(), jobs: null }),
+  (): State => ({ settings: jobsOptions.read([]), declared: new Map(), background: new Background(), jobs: null }),
 );
-
-const filterChecks: Checks<JobFilter> = {
-  name: isText,
-  status: is.oneOf("waiting", "done", "failed", "cancelled"),
-  limit: is.integer(1, 1000),
-  before: isText,
-};
 
 export const jobsFeature = feature<JobsFeature>({
   name: "jobs",
   setup: {
     enableJobs(host, options) {
-      stateOf(host).settings = readJobsOptions(options);
+      stateOf(host).settings = jobsOptions.read([options]);
     },
   },
   methods: {
@@ -100,9 +97,8 @@ export const jobsFeature = feature<JobsFeature>({
   values: {
     jobs: (host) => ({
       get: (id) => jobsOf(host).get(id),
-      async list(filter) {
-        const given = readOptions<JobFilter>("jobs.list()", filter, filterChecks);
-        const { name = null, status = null, limit = 100, before = null } = given;
+      async list(given) {
+        const { name = null, status = null, limit, before = null } = filter.read([given]);
         return jobsOf(host).list(name, status, limit, before);
       },
       retry: (id) => jobsOf(host).retry(id),
@@ -141,17 +137,17 @@ function declareJob(host: Host, name: string, options: object, run: (value: neve
     name,
     enqueue: (value: unknown, given?: EnqueueOptions) => {
       const { jobs } = state;
-      return jobs === null ? Promise.reject(notStarted()) : jobs.enqueue(settings, value, given);
+      return jobs === null ? Promise.reject(tooEarly(host)) : jobs.enqueue(settings, value, given);
     },
   };
 }
 
 function jobsOf(host: Host): Jobs {
   const { jobs } = stateOf(host);
-  if (jobs === null) throw notStarted();
+  if (jobs === null) throw tooEarly(host);
   return jobs;
 }
 
-function notStarted(): Error {
-  return new Error("jobs can be used once an application with app.job() has started");
+function tooEarly(host: Host): Error {
+  return new Error(isStarted(host) ? "app.jobs needs app.job()" : notStarted("app.jobs"));
 }

@@ -1,21 +1,31 @@
 import { hostname } from "node:os";
+import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
+import { Doorbell } from "../../durable/doorbell.js";
+import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
+import { pulseOf, watched } from "../../durable/pulse.js";
+import { deleteFinished } from "../../durable/retention.js";
+import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
+import { installTables } from "../../durable/tables.js";
+import { errorText, jsonText } from "../../durable/texts.js";
+import { Wake } from "../../durable/wake.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import type { Span, Tracer } from "../../internal/tracer.js";
-import { ValueError } from "../../internal/value-error.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { backoff } from "../../kit/time/backoff.js";
+import type { Span, Tracer } from "../../kit/tracer.js";
+import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
-import { type AttemptOutcome, attempt } from "../storage/attempt.js";
-import { Doorbell } from "../storage/doorbell.js";
-import { LeasedWorker, type WorkEnd, type WorkSignals } from "../storage/leased-worker.js";
-import { deleteFinished } from "../storage/retention.js";
-import { addingSpan, attemptSpan, inSpan } from "../storage/stored-trace.js";
-import { installTables } from "../storage/tables.js";
-import { errorText, jsonText } from "../storage/texts.js";
-import { backoff, Wake } from "../storage/wake.js";
 import { NextDue } from "./next-due.js";
-import { type EnqueueOptions, JobRefused, type JobSettings, type JobsSettings, readEnqueue } from "./options.js";
+import {
+  type EnqueueOptions,
+  type EnqueueSettings,
+  JobRefused,
+  type JobSettings,
+  type JobsSettings,
+  readEnqueue,
+} from "./options.js";
 import { type JobInfo, JobRecords, type JobStatus } from "./records.js";
 import { JobSchedules } from "./schedules.js";
 import { type JobRow, JobStorage, type NewJob } from "./storage.js";
@@ -24,18 +34,20 @@ import { jobTables } from "./tables.js";
 const drainGrace = 10_000;
 const sweepInterval = 600_000;
 const longestPause = 3_600_000;
-const noOptions: Partial<EnqueueOptions> = {};
 
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
   readonly storage: JobStorage;
   readonly records: JobRecords;
   readonly #schedules: JobSchedules;
+  readonly #leaseMs: number;
+  readonly #pollMs: number;
   readonly #doorbell: Doorbell;
   readonly #workers: LeasedWorker<JobRow>[] = [];
   readonly #tickers: Promise<void>[] = [];
   readonly #ticks = new Set<Wake>();
   #closing = false;
+  #leave: (() => Promise<void>) | null = null;
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(
@@ -45,7 +57,9 @@ export class Jobs {
     readonly tracer: Tracer | null,
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
-    this.storage = new JobStorage(db, settings.schema, owner, settings.leaseMs, () => this.#doorbell.ring());
+    this.#leaseMs = milliseconds(settings.lease);
+    this.#pollMs = milliseconds(settings.poll);
+    this.storage = new JobStorage(db, settings.schema, owner, this.#leaseMs, () => this.#doorbell.ring());
     this.records = new JobRecords(db, this.storage.table);
     this.#schedules = new JobSchedules(db, settings.schema);
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
@@ -54,21 +68,29 @@ export class Jobs {
   async open(jobs: Iterable<JobSettings>): Promise<void> {
     await installTables(this.db, this.settings.schema, jobTables);
     await this.#doorbell.open();
+    const { schema } = this.settings;
+    const running = (): string[] => this.#workers.flatMap((worker) => worker.running());
+    this.#leave = await pulseOf(this.db, this.logger).join({
+      schema,
+      leaseMs: this.#leaseMs,
+      owner: this.storage.owner,
+      running,
+    });
     for (const job of jobs) this.add(job);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepInterval).unref();
     void this.#sweep();
   }
 
   add(job: JobSettings): void {
-    const { leaseMs, pollMs } = this.settings;
     const due = new NextDue(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
-      { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs, pollMs },
+      { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs: this.#leaseMs, pollMs: this.#pollMs },
       {
-        claim: (limit) => this.storage.claim(job.name, limit),
+        claim: (limit, inProgress) => this.storage.claim(job.name, limit, inProgress),
         renew: (items) => this.storage.renew(items),
         nextDue: () => due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),
+        describe: (row) => nameOf(job, row),
       },
       this.logger,
     );
@@ -79,7 +101,7 @@ export class Jobs {
 
   enqueue(job: JobSettings, given: unknown, options?: EnqueueOptions): Promise<string> {
     try {
-      const settings = options === undefined ? noOptions : readEnqueue(options);
+      const settings = readEnqueue(options);
       // Here and not after the check: that may leave the transaction around the caller.
       const tx = settings.tx ?? this.db.current;
       if (job.schema === undefined) return this.#enqueue(job, given, settings, tx);
@@ -89,10 +111,9 @@ export class Jobs {
     }
   }
 
-  #enqueue(job: JobSettings, given: unknown, options: Partial<EnqueueOptions>, tx: Queries): Promise<string> {
-    const { key = null, delay = 0, priority = 0 } = options;
+  #enqueue(job: JobSettings, given: unknown, { key, delay, priority }: EnqueueSettings, tx: Queries): Promise<string> {
     const value = jsonText(given, "the value of the job", job.name);
-    const added = { name: job.name, key, value, delay, priority };
+    const added = { name: job.name, key: key ?? null, value, delay: milliseconds(delay), priority };
     if (this.tracer === null) return this.#add(added, tx);
     const span = addingSpan(this.tracer, "enqueue", job.name);
     return inSpan(
@@ -133,8 +154,9 @@ export class Jobs {
     await Promise.all([...this.#tickers, ...this.#workers.map((worker) => worker.drain(drainGrace))]);
   }
 
-  close(): Promise<void> {
-    return this.#doorbell.close();
+  async close(): Promise<void> {
+    await this.#leave?.();
+    await this.#doorbell.close();
   }
 
   async #insert(job: NewJob, tx: Queries): Promise<string> {
@@ -145,7 +167,7 @@ export class Jobs {
 
   #run(job: JobSettings, row: JobRow, signals: WorkSignals, end: WorkEnd): void {
     const failed = (error: unknown): void => end(true, error);
-    // A job that ends its process each time is not run for ever.
+    // A job that ends its process each time is not run forever.
     if (row.cancel || row.attempts > job.retries + 1) {
       const [status, error] = row.cancel
         ? (["cancelled", null] as const)
@@ -166,9 +188,14 @@ export class Jobs {
             return current.signal;
           },
         };
-        return span === null ? job.run(row.value, context) : span.run(() => job.run(row.value, context));
+        const run = (): unknown =>
+          watched(
+            () => nameOf(job, row),
+            () => job.run(row.value, context),
+          );
+        return span === null ? run() : span.run(run);
       },
-      job.timeout,
+      job.timeout === undefined ? Infinity : milliseconds(job.timeout),
       signals,
       (outcome) => {
         span?.end("error" in outcome ? outcome.error : undefined);
@@ -181,6 +208,12 @@ export class Jobs {
         } else if (outcome.kind === "lost") end(false);
         else void this.#fail(job, row, outcome, signals).then(end, failed);
       },
+      () =>
+        this.storage.finish(
+          row,
+          () => {},
+          (error) => this.logger.warn("a job is done, and this was not stored", { id: row.id, error }),
+        ),
     );
   }
 
@@ -211,7 +244,7 @@ export class Jobs {
       return this.#settle(row, "failed", text);
     }
     this.logger.warn("a job failed and is tried again", fields);
-    const retryAfter = backoff(row.attempts - 1, job.backoff, longestPause);
+    const retryAfter = backoff(row.attempts - 1, job.backoff * 1000, longestPause);
     await this.storage.settle(row, { status: "waiting", error: text, retryAfter });
     return true;
   }
@@ -231,7 +264,7 @@ export class Jobs {
     this.#ticks.add(wake);
     let known = false;
     while (!this.#closing) {
-      let pause = this.settings.pollMs;
+      let pause = this.#pollMs;
       try {
         if (!known) await this.#schedules.schedule(job.name, schedule);
         known = true;
@@ -247,13 +280,17 @@ export class Jobs {
   }
 
   async #sweep(): Promise<void> {
-    const { retentionDays: days, retentionCount: count } = this.settings;
+    const { retention: age, retentionCount: count } = this.settings;
     try {
-      await deleteFinished(this.db, this.storage.table, { days, count });
+      await deleteFinished(this.db, this.storage.table, { age, count });
     } catch (error) {
       this.logger.warn("finished jobs were not deleted", { error });
     }
   }
+}
+
+function nameOf({ name }: JobSettings, { id }: JobRow): string {
+  return `job '${name}' ${id}`;
 }
 
 async function checked({ schema, name }: JobSettings, given: unknown): Promise<unknown> {

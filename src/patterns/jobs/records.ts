@@ -61,16 +61,35 @@ export class JobRecords {
     );
   }
 
+  /** Reads every job that is not finished. */
   async counts(): Promise<JobCounts> {
-    const row = await this.#db.fetchrow<JobCounts>(
-      `select count(*) filter (where owner is null or lease_until <= clock_timestamp())::int as waiting,
-         count(*) filter (where owner is not null and lease_until > clock_timestamp())::int as running,
-         (select count(*)::int from ${this.#table} where status = 'failed') as failed,
-         coalesce(max(extract(epoch from clock_timestamp() - run_at))
-           filter (where lease_until <= clock_timestamp() and run_at < clock_timestamp()), 0)::float8 as "oldestDueSeconds"
+    const row = await this.#db.fetchrow<Omit<JobCounts, "oldestDueSeconds">>(
+      `select count(*) filter (where owner is null or lease_until <= statement_timestamp())::int as waiting,
+         count(*) filter (where owner is not null and lease_until > statement_timestamp())::int as running,
+         (select count(*)::int from ${this.#table} where status = 'failed') as failed
        from ${this.#table} where finished_at is null`,
     );
-    return row!;
+    return { ...row!, oldestDueSeconds: await this.oldestDueSeconds() };
+  }
+
+  /**
+   * Seconds that the oldest job which is due has waited for a worker. Of each name the first one that is due is read, and those
+   * in progress before it.
+   */
+  async oldestDueSeconds(): Promise<number> {
+    const seconds = await this.#db.fetchval<number>(
+      `with recursive n as (
+         (select name from ${this.#table} where finished_at is null order by name limit 1)
+         union all
+         select (select j.name from ${this.#table} j where j.finished_at is null and j.name > n.name order by j.name limit 1)
+         from n where n.name is not null)
+       select max(extract(epoch from statement_timestamp() - due.run_at))::float8 from n cross join lateral (
+         select j.run_at from ${this.#table} j
+         where j.name = n.name and j.finished_at is null and j.run_at < statement_timestamp()
+           and j.lease_until <= statement_timestamp()
+         order by j.run_at limit 1) due`,
+    );
+    return Math.max(seconds ?? 0, 0);
   }
 
   /** Runs a failed or cancelled job again; false if it is neither, or another one with its key is not finished. */

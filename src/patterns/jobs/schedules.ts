@@ -1,5 +1,5 @@
+import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { Schedule } from "./cron.js";
 
 /** The next times of schedules. All workers share them. */
@@ -12,7 +12,7 @@ export class JobSchedules {
     this.#table = `"${schema}".job_schedules`;
   }
 
-  /** Makes a schedule known; one that has changed begins anew. */
+  /** Makes a schedule known; one that has changed starts over. */
   async schedule(name: string, schedule: Schedule): Promise<void> {
     const now = await this.#db.fetchval<Date>("select clock_timestamp()");
     await this.#db.execute(

@@ -1,7 +1,8 @@
+import { Batch } from "../../durable/batch.js";
+import type { Leased, Renewals } from "../../durable/leased-worker.js";
+import { freeText } from "../../durable/silent-workers.js";
+import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import { Batch } from "../storage/batch.js";
-import type { Leased, Renewals } from "../storage/leased-worker.js";
-import type { StoredTrace } from "../storage/stored-trace.js";
 import type { JobStatus } from "./records.js";
 
 export interface JobRow extends Leased {
@@ -39,6 +40,9 @@ export interface JobLook {
   readonly lease: number | null;
 }
 
+/** The most jobs that one look reads: beside a larger backlog there is always something due. */
+const mostLooked = 1000;
+
 /** The statements that add and run jobs. Each change of a claimed job checks its token. */
 export class JobStorage {
   readonly table: string;
@@ -48,7 +52,7 @@ export class JobStorage {
 
   constructor(
     readonly db: Database,
-    schema: string,
+    readonly schema: string,
     readonly owner: string,
     readonly leaseMs: number,
     /** Called after jobs were added outside of a transaction. */
@@ -107,16 +111,29 @@ export class JobStorage {
     return ids!.split(",");
   }
 
-  claim(name: string, limit: number): Promise<JobRow[]> {
+  /**
+   * Jobs of each priority are in the index by their time, so only those that are due are read, however many wait for later: the
+   * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other.
+   */
+  claim(name: string, limit: number, inProgress: readonly string[] = []): Promise<JobRow[]> {
     return this.db.fetch<JobRow>(
-      `update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1, started_at = clock_timestamp(),
+      `with recursive p as (
+         (select priority from ${this.table} where name = $1 and finished_at is null order by priority desc limit 1)
+         union all
+         select (select j.priority from ${this.table} j where j.name = $1 and j.finished_at is null and j.priority < p.priority
+           order by j.priority desc limit 1)
+         from p where p.priority is not null)
+       update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1, started_at = clock_timestamp(),
          lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-       where id in (
-         select id from ${this.table}
-         where name = $1 and finished_at is null and run_at <= clock_timestamp() and lease_until <= clock_timestamp()
-         order by priority desc, run_at, id limit $4 for update skip locked)
+       where id = any (array(
+         select due.id from p cross join lateral (
+           select j.id from ${this.table} j
+           where j.name = $1 and j.finished_at is null and j.priority = p.priority and j.run_at <= statement_timestamp()
+             and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+           order by j.run_at, j.id limit $4 for update skip locked) due
+         limit $4))
        returning id::text, token, value, attempts, cancel, trace`,
-      [name, this.owner, this.leaseMs, limit],
+      [name, this.owner, this.leaseMs, limit, inProgress],
     );
   }
 
@@ -129,14 +146,14 @@ export class JobStorage {
        update ${this.table} j set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        from l where j.id = l.id returning j.id::text, j.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
-      { timeout: this.leaseMs },
+      { timeout: this.leaseMs / 1000 },
     );
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
 
   /**
    * Looks for the next job: the first that nobody has and that is due after `since`, in seconds of the clock of the database.
-   * `withLeases` looks at all jobs whose time has come, too: those in progress, and those that are left.
+   * `withLeases` looks at jobs whose time has come, too: those in progress, and those that are left.
    */
   async look(name: string, since: number, withLeases: boolean): Promise<JobLook> {
     const found = await this.db.fetchrow<JobLook>(
@@ -146,8 +163,9 @@ export class JobStorage {
            select min(run_at) from ${this.table}
            where name = $1 and finished_at is null and owner is null and run_at > to_timestamp($2)) - now) * 1000)::float8 as due,
          case when $3 then (extract(epoch from (
-           select min(greatest(run_at, lease_until)) from ${this.table}
-           where name = $1 and finished_at is null and run_at <= now) - now) * 1000)::float8 end as lease
+           select min(greatest(run_at, lease_until)) from (
+             select run_at, lease_until from ${this.table}
+             where name = $1 and finished_at is null and run_at <= now order by run_at limit ${mostLooked}) j) - now) * 1000)::float8 end as lease
        from t`,
       [name, since, withLeases],
     );
@@ -159,7 +177,11 @@ export class JobStorage {
     return this.#settled.add({ id, token, ...outcome });
   }
 
-  /** Ends a job that is done. The callbacks get false if another worker has it, or the error. */
+  /**
+   * Ends a job that is done. The callbacks get false if it has ended already, or the error. A worker that has lost its lease ends
+   * it too: the work is done, whoever has begun it again, and that one loses its token. Failures count only with the token of the
+   * row.
+   */
   finish(job: Leased, resolve: (held: boolean) => void, reject: (error: unknown) => void): void {
     this.#done.push(job, resolve, reject);
   }
@@ -170,17 +192,18 @@ export class JobStorage {
       `with s as materialized (
          select * from unnest(string_to_array($1, ',')::bigint[], string_to_array($2, ',')::bigint[]) as s (id, token)),
        l as (
-         select j.id from ${this.table} j, s where j.id = s.id and j.token = s.token order by j.id for update of j),
+         select j.id, s.token from ${this.table} j, s
+         where j.id = s.id and (j.finished_at is null or j.token = s.token) order by j.id for update of j),
        u as (
          update ${this.table} j set status = 'done', error = null, owner = null, lease_until = '-infinity',
-           finished_at = clock_timestamp()
-         from l where j.id = l.id returning j.id, j.token)
-       select case when count(*) <> $3 then coalesce(string_agg(token || ' ' || id, ','), '') end from u`,
+           token = case when j.token = l.token then j.token else j.token + 1 end, finished_at = clock_timestamp()
+         from l where j.id = l.id returning j.id)
+       select case when count(*) <> $3 then coalesce(string_agg(id::text, ','), '') end from u`,
       [items.map(({ id }) => id).join(), items.map(({ token }) => token).join(), items.length],
     );
     if (others === null) return items.map(() => true);
     const changed = new Set(others.split(","));
-    return items.map(({ id, token }) => changed.has(`${token} ${id}`));
+    return items.map(({ id }) => changed.has(id));
   }
 
   async #settle(items: readonly (Leased & JobOutcome)[]): Promise<boolean[]> {

@@ -1,4 +1,5 @@
-import type { TableSet } from "../storage/tables.js";
+import { silentTables } from "../../durable/silent-workers.js";
+import type { TableSet } from "../../durable/tables.js";
 
 export const jobTables: TableSet = {
   component: "jobs",
@@ -38,6 +39,11 @@ create table "${schema}".job_schedules (
     (schema) => `
 -- The headers of the trace that has added the job.
 alter table "${schema}".jobs add column if not exists trace jsonb;
+`,
+    silentTables,
+    (schema) => `
+-- A claim finds room on the page of its job, and leaves the indexes alone.
+alter table "${schema}".jobs set (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 `,
   ],
 };

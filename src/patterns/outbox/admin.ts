@@ -1,15 +1,14 @@
 import type { Database } from "../../engines/db/database.js";
 import type { BrokerName } from "../../engines/messaging/broker.js";
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import type { OutboxFailure, OutboxFilter, OutboxMessage, OutboxState, OutboxStatus } from "./message.js";
+import {
+  filterOptions,
+  type OutboxFailure,
+  type OutboxFilter,
+  type OutboxMessage,
+  type OutboxState,
+  type OutboxStatus,
+} from "./message.js";
 import type { OutboxStorage } from "./storage.js";
-
-const checks: Checks<OutboxFilter> = {
-  ids: is.list(is.text),
-  failure: is.text,
-  topic: is.text,
-  limit: is.integer(1, 100_000),
-};
 
 /** Equal for messages that fail in the same way: the error without its numbers, as for dead letters. */
 const failure = `left(regexp_replace(error, '[0-9]+', '#', 'g'), 200)`;
@@ -73,7 +72,7 @@ export class OutboxAdmin {
     return rowCount;
   }
 
-  /** Deletes messages that cannot be published. Those behind them go on. Resolves to the number. */
+  /** Deletes messages that cannot be published. Those behind them continue. Resolves to the number. */
   async discard(filter: OutboxFilter): Promise<number> {
     const { limit, params } = readFilter("outbox.discard()", filter);
     const gone = await this.#db.fetch<{ broker: BrokerName }>(
@@ -103,6 +102,6 @@ export class OutboxAdmin {
 }
 
 function readFilter(call: string, filter: unknown): { readonly limit: number; readonly params: readonly unknown[] } {
-  const { ids = null, failure = null, topic = null, limit = 1000 } = readOptions<OutboxFilter>(call, filter, checks);
+  const { ids = null, failure = null, topic = null, limit } = filterOptions.read([filter], call);
   return { limit, params: [ids, failure, topic] };
 }

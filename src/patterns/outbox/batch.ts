@@ -1,7 +1,8 @@
+import { errorText } from "../../durable/texts.js";
 import type { BrokerName, OutgoingRecord } from "../../engines/messaging/broker.js";
 import { asMessagingError, type MessagingError, type MessagingErrorCode } from "../../engines/messaging/errors.js";
-import { errorText } from "../storage/texts.js";
-import { backoff } from "../storage/wake.js";
+import { backoff } from "../../kit/time/backoff.js";
+import type { OutboxSettings } from "./options.js";
 import type { Failure, Settlement, StoredMessage } from "./storage.js";
 
 /** The broker or the topic is away or overloaded: no fault of the message, and not counted as an attempt. */
@@ -17,16 +18,13 @@ const wholeBatches: ReadonlySet<BrokerName> = new Set(["memory", "kafka"]);
 
 const longestPause = 60_000;
 
-export interface BatchOptions {
-  readonly attempts: number;
-  readonly backoffMs: number;
-}
+type BatchOptions = Pick<OutboxSettings, "attempts" | "backoff">;
 
 export interface BatchResult {
   readonly settlement: Settlement;
   /** Topics that cannot be reached, with the error. Their messages stay as they are. */
   readonly away: ReadonlyMap<string, MessagingError>;
-  /** True if a message was published that had failed before: those behind it can go on. */
+  /** True if a message was published that had failed before: those behind it can continue. */
   readonly recovered: boolean;
 }
 
@@ -106,7 +104,7 @@ async function outcomesOf(wave: readonly StoredMessage[], send: Send): Promise<r
 
 function failureOf({ id, attempts }: StoredMessage, error: MessagingError, options: BatchOptions): Failure {
   const over = final.has(error.code) || attempts + 1 >= options.attempts;
-  const pause = over ? null : backoff(attempts, options.backoffMs, longestPause);
+  const pause = over ? null : backoff(attempts, options.backoff * 1000, longestPause);
   return { id, error: `${error.code}: ${errorText(error.message)}`, pause };
 }
 

@@ -1,18 +1,18 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
-import { livePanels } from "../../batteries/live/panels.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
+import { livePanels } from "../../console/panels.js";
 import { attachOutbox, databaseOf } from "../../engines/db/feature.js";
-import type { BatchEntry, Published, PublishedValue } from "../../engines/messaging/messaging.js";
 import type { PublishOptions } from "../../engines/messaging/publish/outgoing.js";
+import type { BatchEntry, Published, PublishedValue } from "../../engines/messaging/publish/published.js";
 import { messagingState } from "../../engines/messaging/state.js";
 import type { Topic } from "../../engines/messaging/topic.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { PostgresInbox } from "./inbox.js";
 import type { OutboxFailure, OutboxFilter, OutboxMessage, OutboxStatus } from "./message.js";
-import { type OutboxOptions, type OutboxSettings, readOutboxOptions } from "./options.js";
+import { type OutboxOptions, type OutboxSettings, outboxOptions } from "./options.js";
 import type { OutboxEngine } from "./outbox.js";
 
 type AnyTopic = Topic<never, unknown> | string;
@@ -34,7 +34,7 @@ export interface Outbox {
   failures(): Promise<OutboxFailure[]>;
   /** Tries to publish messages again at once. `{}` stands for all. Resolves to the number. */
   retry(filter: OutboxFilter): Promise<number>;
-  /** Deletes messages that cannot be published; those behind them go on. `{}` stands for all. Resolves to the number. */
+  /** Deletes messages that cannot be published; those behind them continue. `{}` stands for all. Resolves to the number. */
   discard(filter: OutboxFilter): Promise<number>;
 }
 
@@ -67,14 +67,14 @@ interface State {
   inbox: PostgresInbox | null;
 }
 
-const stateOf = perHost((): State => ({ settings: readOutboxOptions({}), enabled: false, engine: null, inbox: null }));
+const stateOf = perHost((): State => ({ settings: outboxOptions.read([]), enabled: false, engine: null, inbox: null }));
 
 export const outboxFeature = feature<OutboxFeature>({
   name: "outbox",
   setup: {
     enableOutbox(host, options) {
       const state = stateOf(host);
-      state.settings = readOutboxOptions(options ?? {});
+      state.settings = outboxOptions.read([options]);
       state.enabled = true;
     },
   },

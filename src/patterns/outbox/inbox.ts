@@ -1,9 +1,9 @@
+import { installTables } from "../../durable/tables.js";
 import type { Database, Transaction } from "../../engines/db/database.js";
 import type { Outcome } from "../../engines/messaging/consume/attempt.js";
 import type { Inbox, InboxClaim, InboxOutcome } from "../../engines/messaging/consume/inbox.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { installTables } from "../storage/tables.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import type { OutboxSettings } from "./options.js";
 import { inboxTables } from "./tables.js";
 
@@ -57,7 +57,7 @@ export class PostgresInbox implements Inbox {
           if (outcome.kind === "done" || outcome.kind === "reject") return outcome;
           throw new NotHandled(outcome);
         },
-        // The transaction of a process that is paused must not keep the message from others for ever.
+        // The transaction of a process that is paused must not keep the message from others forever.
         { settings: claim.timeout === 0 ? {} : { idle_in_transaction_session_timeout: claim.timeout + grace } },
       );
     } catch (error) {
@@ -68,15 +68,15 @@ export class PostgresInbox implements Inbox {
 
   /** Deletes ids that are too old or too many. */
   async sweep(): Promise<number> {
-    const { inboxDays, inboxCount } = this.settings;
+    const { inbox, inboxCount } = this.settings;
     for (let total = 0; ; ) {
       const { rowCount } = await this.db.execute(
         `delete from ${this.#table} where (consumer, message_id) in (
            select consumer, message_id from ${this.#table}
-           where handled_at <= greatest(clock_timestamp() - $1 * interval '1 day',
+           where handled_at <= greatest(statement_timestamp() - $1 * interval '1 second',
              (select handled_at from ${this.#table} order by handled_at desc offset $2 limit 1))
            order by handled_at limit ${deletedAtOnce} for update skip locked)`,
-        [inboxDays, inboxCount],
+        [inbox, inboxCount],
       );
       total += rowCount;
       if (rowCount < deletedAtOnce) return total;

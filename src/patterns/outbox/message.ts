@@ -1,3 +1,6 @@
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+
 /** The state of a message in the outbox; see tables.ts. */
 export type OutboxState = "ready" | "delayed" | "failed" | "stuck" | "held";
 
@@ -42,14 +45,16 @@ export interface OutboxFailure {
   readonly last: Date;
 }
 
-/** A choice of messages that have failed or are stuck; all fields given must fit. */
-export interface OutboxFilter {
-  readonly ids?: readonly string[] | undefined;
-  readonly failure?: string | undefined;
-  readonly topic?: string | undefined;
+export const filterOptions = options("the filter of messages", {
+  ids: option(is.list(is.text)),
+  failure: option(is.text),
+  topic: option(is.text),
   /** The most messages. Default 1000. */
-  readonly limit?: number | undefined;
-}
+  limit: option(is.integer(1, 100_000), 1000),
+});
+
+/** A choice of messages that have failed or are stuck; all fields given must fit. */
+export type OutboxFilter = OptionsOf<typeof filterOptions.fields>;
 
 /** The backlog. Numbers over 100,000 are given as 100,000. */
 export interface OutboxStatus {

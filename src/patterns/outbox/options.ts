@@ -1,57 +1,29 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { isSchemaName } from "../storage/schema-name.js";
+import { isSchemaName } from "../../durable/schema-name.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 
-export interface OutboxOptions {
+export const outboxOptions = options("enableOutbox()", {
   /** The schema of the tables in PostgreSQL. Default `stoa`. */
-  schema?: string;
+  schema: option(isSchemaName, "stoa"),
   /** False for a process that stores messages and leaves it to others to publish them. Default true. */
-  relay?: boolean;
+  relay: option(is.boolean, true),
   /** The most messages that are published together. Default 500. */
-  batchSize?: number;
+  batchSize: option(is.integer(1, 10_000), 500),
   /** Attempts to publish a message before it is stuck. Default 20. */
-  attempts?: number;
-  /** Milliseconds before the second attempt; doubled each time, up to a minute. Default 1000. */
-  backoffMs?: number;
-  /** Milliseconds after which another worker publishes in place of a dead one. Default 6000. */
-  leaseMs?: number;
-  /** Milliseconds between two looks for messages where no notification arrives. Default 1000. */
-  pollMs?: number;
-  /** Seconds that a message may wait before the health check is DEGRADED. Default 60. */
-  lagLimit?: number;
-  /** Days that the inbox keeps the ids of handled messages. Default 7. */
-  inboxDays?: number;
+  attempts: option(is.integer(1, 1_000_000), 20),
+  /** Time before the second attempt; doubled each time, up to a minute. Default 1 second. */
+  backoff: option.duration("1s", "1ms", "1m"),
+  /** Time after which another worker publishes in place of a dead one. Default 6 seconds. */
+  lease: option.duration("6s", "100ms", "1h"),
+  /** Time between two looks for messages where no notification arrives. Default 1 second. */
+  poll: option.duration("1s", "10ms", "1h"),
+  /** Time that a message may wait before the health check is DEGRADED. Default 1 minute. */
+  lagLimit: option.duration("1m"),
+  /** Time for which the inbox keeps the ids of handled messages. Default 7 days. */
+  inbox: option.duration("7d"),
   /** The most ids that the inbox keeps. Default 1000000. */
-  inboxCount?: number;
-}
+  inboxCount: option(is.integer(0), 1_000_000),
+});
 
-export type OutboxSettings = Required<OutboxOptions>;
-
-const checks: Checks<OutboxOptions> = {
-  schema: isSchemaName,
-  relay: is.boolean,
-  batchSize: is.integer(1, 10_000),
-  attempts: is.integer(1, 1_000_000),
-  backoffMs: is.integer(1, 60_000),
-  leaseMs: is.integer(100, 3_600_000),
-  pollMs: is.integer(10, 3_600_000),
-  lagLimit: is.number(0),
-  inboxDays: is.number(0),
-  inboxCount: is.integer(0),
-};
-
-const defaults: OutboxSettings = {
-  schema: "stoa",
-  relay: true,
-  batchSize: 500,
-  attempts: 20,
-  backoffMs: 1000,
-  leaseMs: 6000,
-  pollMs: 1000,
-  lagLimit: 60,
-  inboxDays: 7,
-  inboxCount: 1_000_000,
-};
-
-export function readOutboxOptions(given: unknown): OutboxSettings {
-  return { ...defaults, ...readOptions<OutboxOptions>("enableOutbox()", given, checks) };
-}
+export type OutboxOptions = OptionsOf<typeof outboxOptions.fields>;
+export type OutboxSettings = SettingsOf<typeof outboxOptions.fields>;

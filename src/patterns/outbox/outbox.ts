@@ -1,16 +1,17 @@
 import { hostname } from "node:os";
+import { Doorbell } from "../../durable/doorbell.js";
+import { pulseOf } from "../../durable/pulse.js";
+import { installTables } from "../../durable/tables.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { BrokerName } from "../../engines/messaging/broker.js";
 import type { Messaging, Published } from "../../engines/messaging/messaging.js";
 import { asTopic } from "../../engines/messaging/topic.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { isPlainObject, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
-import { Doorbell } from "../storage/doorbell.js";
-import { installTables } from "../storage/tables.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { isPlainObject, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { OutboxAdmin } from "./admin.js";
-import { RelayLease } from "./lease.js";
 import type { OutboxSettings } from "./options.js";
 import { Relay } from "./relay.js";
 import { OutboxStorage } from "./storage.js";
@@ -23,6 +24,7 @@ export class OutboxEngine {
   readonly #doorbell: Doorbell;
   readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
   readonly #relays: Relay[] = [];
+  #leave: (() => Promise<void>) | null = null;
 
   constructor(
     readonly db: Database,
@@ -43,6 +45,10 @@ export class OutboxEngine {
   async start(): Promise<void> {
     if (!this.settings.relay) return;
     await this.#doorbell.open();
+    const { schema } = this.settings;
+    const leaseMs = milliseconds(this.settings.lease);
+    const running = (): string[] => this.active.map((broker) => `the outbox of ${broker}`);
+    this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner: this.#owner, running });
     for (const broker of this.messaging.brokers) this.#add(broker);
   }
 
@@ -84,13 +90,13 @@ export class OutboxEngine {
   async close(): Promise<void> {
     // A start that fails is closed without a drain.
     await this.drain();
+    await this.#leave?.();
     await this.#doorbell.close();
   }
 
   #add(broker: BrokerName): void {
     const { storage, messaging, settings, logger } = this;
-    const lease = new RelayLease(storage, broker, this.#owner, settings.leaseMs, logger);
-    const relay = new Relay({ broker, storage, lease, messaging, settings, logger });
+    const relay = new Relay({ broker, storage, owner: this.#owner, messaging, settings, logger });
     this.#relays.push(relay);
     this.#doorbell.onRing(relay.wake);
   }

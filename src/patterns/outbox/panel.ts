@@ -1,4 +1,4 @@
-import type { LiveFact, LivePanel, LiveTable } from "../../batteries/live/panels.js";
+import type { LiveFact, LivePanel, LiveTable } from "../../console/panels.js";
 import type { Subscription } from "../../engines/messaging/consume/consumer.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
 import type { OutboxEngine } from "./outbox.js";

@@ -1,13 +1,16 @@
+import { Lease } from "../../durable/lease.js";
+import { Wake } from "../../durable/wake.js";
 import type { BrokerName, OutgoingRecord } from "../../engines/messaging/broker.js";
 import { MessagingError } from "../../engines/messaging/errors.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
-import type { Logger } from "../../internal/logger.js";
-import { backoff, Wake } from "../storage/wake.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { backoff } from "../../kit/time/backoff.js";
+import { within } from "../../kit/time/within.js";
 import { publishBatch } from "./batch.js";
-import type { RelayLease } from "./lease.js";
 import type { OutboxSettings } from "./options.js";
 import { RestingTopics } from "./resting-topics.js";
-import type { OutboxStorage, StoredMessage } from "./storage.js";
+import type { OutboxStorage, Settlement, StoredMessage } from "./storage.js";
 
 /** Milliseconds that a broker may take for a batch. */
 const publishWithin = 30_000;
@@ -22,7 +25,8 @@ const gatherTime = 10;
 export interface RelayParts {
   readonly broker: BrokerName;
   readonly storage: OutboxStorage;
-  readonly lease: RelayLease;
+  /** The name of this worker. */
+  readonly owner: string;
   readonly messaging: Messaging;
   readonly settings: OutboxSettings;
   readonly logger: Logger;
@@ -38,6 +42,7 @@ export class Relay {
   /** Woken by the end of the process only: a worker without the lease does not need to know of new messages. */
   readonly #end = new Wake();
   readonly #loop: Promise<void>;
+  #lease: Lease<{ readonly token: number }> | null = null;
   #draining = false;
   #failures = 0;
   #nextDue: number | null = 0;
@@ -53,25 +58,25 @@ export class Relay {
 
   /** True if this process publishes. */
   get active(): boolean {
-    return this.#parts.lease.held;
+    return this.#lease?.held ?? false;
   }
 
-  /** Finishes the batch under way. Another process goes on. */
+  /** Finishes the batch under way. Another process continues. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#wake.wake();
     this.#end.wake();
     await this.#loop;
-    await this.#parts.lease.close();
+    await this.#release();
   }
 
   async #run(): Promise<void> {
-    const { lease, settings, logger, broker } = this.#parts;
+    const { settings, logger, broker } = this.#parts;
     while (!this.#draining) {
       try {
-        if (!lease.held) {
-          if (!(await lease.acquire())) {
-            await this.#end.wait(settings.pollMs);
+        if (!(await this.#isHeld())) {
+          if (!(await this.#claim())) {
+            await this.#end.wait(milliseconds(settings.poll));
             continue;
           }
           this.#sweptAt = Number.NEGATIVE_INFINITY;
@@ -88,18 +93,46 @@ export class Relay {
     }
   }
 
+  /** A lease that is over and that nobody has taken is renewed: the process was paused or blocked. */
+  async #isHeld(): Promise<boolean> {
+    const lease = this.#lease;
+    if (lease === null) return false;
+    if (lease.held || (!lease.lost.aborted && (await lease.renew()))) return true;
+    await this.#release();
+    return false;
+  }
+
+  async #claim(): Promise<boolean> {
+    const { broker, storage, owner, logger } = this.#parts;
+    const leaseMs = milliseconds(this.#parts.settings.lease);
+    const source = {
+      name: `the outbox of ${broker}`,
+      claim: () => storage.leases.claim(broker, owner, leaseMs),
+      renew: (token: number) => storage.leases.renew(broker, token, leaseMs),
+      release: (token: number) => storage.leases.release(broker, token),
+    };
+    this.#lease = await Lease.claim(source, leaseMs, logger);
+    return this.#lease !== null;
+  }
+
+  async #release(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = null;
+    await lease?.release();
+  }
+
   #idleTime(): number {
     // Messages that are due may belong to a topic that rests.
     const due = this.#resting.left() ?? this.#nextDue ?? Number.POSITIVE_INFINITY;
-    return Math.min(this.#parts.settings.pollMs, Math.max(due, 1));
+    return Math.min(milliseconds(this.#parts.settings.poll), Math.max(due, 1));
   }
 
   /** A process that cannot reach its broker or its database lets the others try. */
   async #stepBack(): Promise<void> {
-    const { lease, settings } = this.#parts;
+    const { settings } = this.#parts;
     const pause = backoff(this.#failures, 50, longestPause);
-    if (++this.#failures >= patience && lease.held) await lease.release();
-    await this.#end.wait(Math.max(pause, this.#failures >= patience ? settings.pollMs : 0));
+    if (++this.#failures >= patience) await this.#release();
+    await this.#end.wait(Math.max(pause, this.#failures >= patience ? milliseconds(settings.poll) : 0));
   }
 
   /** One batch. True if there may be more. */
@@ -126,7 +159,7 @@ export class Relay {
 
   async #publish(messages: readonly StoredMessage[]): Promise<void> {
     if (messages.length === 0) return;
-    const { broker, lease, settings } = this.#parts;
+    const { broker, settings } = this.#parts;
     const free = messages.filter(({ blocked }) => !blocked);
     const { settlement, away, recovered } = await publishBatch(
       free,
@@ -136,7 +169,7 @@ export class Relay {
     );
     const blocked = messages.filter((message) => message.blocked).map(({ id }) => id);
     const { published, failed } = settlement;
-    this.#note(await lease.settle({ published, failed, held: [...settlement.held, ...blocked] }));
+    await this.#settle({ published, failed, held: [...settlement.held, ...blocked] });
     this.#report(failed);
     if (recovered) this.#sweptAt = Number.NEGATIVE_INFINITY;
     for (const { topic } of away.size < free.length ? free : []) if (!away.has(topic)) this.#resting.succeeded(topic);
@@ -149,25 +182,27 @@ export class Relay {
   }
 
   async #send(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    const { lease, messaging, broker } = this.#parts;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
+    const { messaging, broker } = this.#parts;
+    // Checked in the turn in which the records are handed over: a process that was paused until now must not send them.
+    if (!this.active) throw new MessagingError("CLOSED", "another process may now publish the messages of the outbox");
+    return within(messaging.forward(broker, records), publishWithin, () => {
       const text = `the ${broker} broker did not confirm a batch within ${publishWithin / 1000} s`;
-      timer = setTimeout(() => reject(new MessagingError("TIMEOUT", text)), publishWithin);
+      throw new MessagingError("TIMEOUT", text);
     });
-    try {
-      // Checked in the turn in which the records are handed over: a process that was paused until now must not send them.
-      if (!lease.held)
-        throw new MessagingError("CLOSED", "another process may publish the messages of the outbox by now");
-      return await Promise.race([messaging.forward(broker, records), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
-  #note(state: { readonly nextDue: number | null } | null): void {
-    if (state === null) throw new Error("another process publishes the messages of the outbox now");
-    this.#nextDue = state.nextDue;
+  /** Records the outcome of a batch and renews the lease; nothing is recorded if another process has it. */
+  async #settle(settlement: Settlement): Promise<void> {
+    const { broker, storage, settings } = this.#parts;
+    const { term, claim } = this.#lease!;
+    const extended = term.extend();
+    const { held, nextDue } = await storage.settle(broker, claim.token, milliseconds(settings.lease), settlement);
+    if (!held) {
+      await this.#release();
+      throw new Error("another process publishes the messages of the outbox now");
+    }
+    extended();
+    this.#nextDue = nextDue;
   }
 
   #report(failed: readonly { readonly error: string; readonly pause: number | null }[]): void {

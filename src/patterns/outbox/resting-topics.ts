@@ -1,10 +1,10 @@
-import { backoff } from "../storage/wake.js";
+import { backoff } from "../../kit/time/backoff.js";
 
 const firstPause = 100;
 const longestPause = 5000;
 
 /**
- * Topics that could not be reached. Each rests for a while, and the others go on. If the broker itself is away, all of them
+ * Topics that could not be reached. Each rests for a while, and the others continue. If the broker itself is away, all of them
  * rest. The program names the topics, so their number is small.
  */
 export class RestingTopics {

@@ -1,8 +1,9 @@
+import { NamedLeases } from "../../durable/named-leases.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { BrokerName, OutgoingRecord } from "../../engines/messaging/broker.js";
-import { own } from "../../engines/messaging/headers.js";
+import { frameworkHeaders } from "../../engines/messaging/headers.js";
 import { sizeOf } from "../../engines/messaging/publish/size.js";
-import { ValueError } from "../../internal/value-error.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** A message that the relay is to publish. */
 export interface StoredMessage {
@@ -36,8 +37,8 @@ export interface Settlement {
   readonly held: readonly number[];
 }
 
-/** The lease after a settlement. */
-export interface LeaseState {
+/** The right to publish after a settlement. */
+export interface SettledLease {
   readonly held: boolean;
   /** Milliseconds until the next delayed or failed message is due; null if there is none. */
   readonly nextDue: number | null;
@@ -48,6 +49,7 @@ const mostBytes = 8 * 1024 * 1024;
 /** The most messages that one statement stores. */
 const insertAtOnce = 1000;
 const failedAtOnce = 100;
+const promotedAtOnce = 10_000;
 /** Bytes of a key. An index takes 2704 with the topic, and a failed message that it refuses would stop the relay. */
 const longestKey = 2400;
 
@@ -58,6 +60,8 @@ const fields = `o.id, o.message_id, o.topic, o.key, o.headers, o.body, o.bytes, 
 export class OutboxStorage {
   readonly table: string;
   readonly relays: string;
+  /** The right to publish the messages of a broker: one process has it at a time. */
+  readonly leases: NamedLeases<{ readonly token: number }>;
 
   constructor(
     readonly db: Database,
@@ -65,6 +69,7 @@ export class OutboxStorage {
   ) {
     this.table = `"${schema}".outbox`;
     this.relays = `"${schema}".outbox_relays`;
+    this.leases = new NamedLeases(db, schema, "outbox_relays", "broker");
   }
 
   /** Stores records, in this order. */
@@ -102,24 +107,6 @@ export class OutboxStorage {
     );
   }
 
-  /** Becomes the relay of a broker; null while another process is. The token is higher than all before. */
-  acquire(broker: BrokerName, owner: string, leaseMs: number): Promise<number | null> {
-    return this.db.fetchval<number>(
-      `insert into ${this.relays} as r (broker, owner, token, lease_until)
-       values ($1, $2, 1, clock_timestamp() + $3 * interval '1 millisecond')
-       on conflict (broker) do update set owner = excluded.owner, token = r.token + 1, lease_until = excluded.lease_until
-       where r.lease_until <= clock_timestamp() returning token`,
-      [broker, owner, leaseMs],
-      { timeout: leaseMs },
-    );
-  }
-
-  /** Lets another process be the relay at once. */
-  async release(broker: BrokerName, token: number): Promise<void> {
-    const text = `update ${this.relays} set owner = null, lease_until = '-infinity' where broker = $1 and token = $2`;
-    await this.db.execute(text, [broker, token]);
-  }
-
   /** The oldest messages that are ready and whose topic does not rest, as far as they are not too large together. */
   ready(broker: BrokerName, limit: number, resting: readonly string[]): Promise<StoredMessage[]> {
     return this.db.fetch<StoredMessage>(
@@ -145,7 +132,7 @@ export class OutboxStorage {
     return this.db.fetch<StoredMessage>(
       `select ${fields}, false as blocked
        from (select *, sum(size) over (order by id) - size as before
-         from (select * from ${this.table} where broker = $1 and state = 'failed' and due_at <= clock_timestamp()
+         from (select * from ${this.table} where broker = $1 and state = 'failed' and due_at <= statement_timestamp()
            and topic <> all($2::text[]) order by id limit ${failedAtOnce}) r) o
        where o.before < ${mostBytes} order by o.id`,
       [broker, resting],
@@ -156,7 +143,8 @@ export class OutboxStorage {
   async promote(broker: BrokerName): Promise<void> {
     await this.db.execute(
       `update ${this.table} set state = 'ready', due_at = null, ready_at = clock_timestamp()
-       where broker = $1 and state = 'delayed' and due_at <= clock_timestamp()`,
+       where id = any (array(select id from ${this.table}
+         where broker = $1 and state = 'delayed' and due_at <= statement_timestamp() order by due_at limit ${promotedAtOnce}))`,
       [broker],
     );
   }
@@ -174,14 +162,14 @@ export class OutboxStorage {
 
   /**
    * Records the outcome of a batch and renews the lease, in one statement: nothing is changed if another process is the
-   * relay by now. The row lock on the lease makes that decision final until the statement is committed.
+   * relay now. The row lock on the lease makes that decision final until the statement is committed.
    */
   async settle(
     broker: BrokerName,
     token: number,
     leaseMs: number,
     { published, failed, held }: Settlement,
-  ): Promise<LeaseState> {
+  ): Promise<SettledLease> {
     const rare = failed.length + held.length > 0;
     const row = await this.db.fetchrow<{ held: boolean; next_due: number | null }>(
       `with lease as (
@@ -200,7 +188,7 @@ export class OutboxStorage {
           ? [failed.map(({ id }) => id), failed.map(({ error }) => error), failed.map(({ pause }) => pause), held]
           : []),
       ],
-      { timeout: leaseMs },
+      { timeout: leaseMs / 1000 },
     );
     return { held: row!.held, nextDue: row!.next_due };
   }
@@ -238,7 +226,7 @@ function* chunksOf(rows: readonly NewRow[]): Generator<readonly NewRow[]> {
 function rowOf(record: OutgoingRecord) {
   const { topic, id, key, delay, body } = record;
   if (key !== null) checkKey(key);
-  const text = record.headers[own.contentType] === "application/json" ? textOf(body) : null;
+  const text = record.headers[frameworkHeaders.contentType] === "application/json" ? textOf(body) : null;
   return {
     topic,
     id,

@@ -1,4 +1,5 @@
-import type { TableSet } from "../storage/tables.js";
+import { silentTables } from "../../durable/silent-workers.js";
+import type { TableSet } from "../../durable/tables.js";
 
 /**
  * States of a message in the outbox:
@@ -46,6 +47,7 @@ create table "${schema}".outbox_relays (
   lease_until timestamptz not null default '-infinity'
 );
 `,
+    silentTables,
   ],
 };
 

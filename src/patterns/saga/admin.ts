@@ -1,76 +1,25 @@
+import { boundedTransaction } from "../../durable/bounded-transaction.js";
+import { jsonText } from "../../durable/texts.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { show } from "../../kit/options.js";
+import { isStorable } from "../../kit/storable.js";
+import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
-import { boundedTransaction } from "../storage/bounded-transaction.js";
-import { isStorable, isText, jsonText } from "../storage/texts.js";
+import { type Moved, placeIn } from "./changed-steps.js";
 import type { DefinedSaga, SagaDefinition } from "./definition.js";
+import {
+  filterOptions,
+  type SagaCounts,
+  type SagaFilter,
+  type SagaInfo,
+  type SagaLogLine,
+  type SignalOptions,
+  signalOptions,
+} from "./info.js";
 import type { SagaStatus, StoredStatus } from "./row.js";
 import type { SagaStorage, StartOptions } from "./storage.js";
 import { signalAddress, type WaitStorage } from "./wait-storage.js";
 import { signal as readSignal, type Signal } from "./waits.js";
-
-/** An execution of a saga. */
-export interface SagaInfo {
-  readonly id: string;
-  /** The saga that began this one as its child; null for others. */
-  readonly parentId: string | null;
-  readonly name: string;
-  readonly version: number;
-  readonly status: SagaStatus;
-  readonly input: unknown;
-  /** The results of the steps that are done, by name. */
-  readonly results: Readonly<Record<string, unknown>>;
-  /** The reason of the compensation, or of the last failed attempt. */
-  readonly error: string | null;
-  /** The end of the present wait or the time of the next attempt; null if there is none. */
-  readonly wakeAt: Date | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly finishedAt: Date | null;
-}
-
-/** One line of the log of an execution. */
-export interface SagaLogLine {
-  readonly event: string;
-  readonly step: string | null;
-  readonly attempt: number | null;
-  readonly error: string | null;
-  readonly at: Date;
-}
-
-export interface SagaFilter {
-  readonly status?: SagaStatus | undefined;
-  readonly name?: string | undefined;
-  /** Default 100, at most 1000. */
-  readonly limit?: number | undefined;
-  /** Only sagas that were created before this time, or before the execution with this id. */
-  readonly before?: Date | string | undefined;
-}
-
-/** Counts of executions. */
-export interface SagaCounts {
-  /** Executions that have not ended, by status. */
-  readonly open: Readonly<Partial<Record<SagaStatus, number>>>;
-  /** Seconds that the oldest execution which is due has waited for a worker. */
-  readonly oldestDueSeconds: number;
-}
-
-export interface SignalOptions {
-  /** Sends of one key are one signal. */
-  readonly key?: string | undefined;
-  /** The transaction to take part in: the signal arrives if it is committed. Default: the one around the caller. */
-  readonly tx?: Queries | undefined;
-}
-
-const statuses = ["running", "waiting", "compensating", "completed", "compensated", "parked", "aborted"] as const;
-
-const filterChecks: Checks<SagaFilter> = {
-  status: is.oneOf(...statuses),
-  name: isText,
-  limit: is.integer(1, 1000),
-  before: (value) => (value instanceof Date || isText(value) === undefined ? undefined : "a Date or the id of a saga"),
-};
 
 const statusColumn = "case when status = 'running' and waiting_for is not null then 'waiting' else status end";
 const columns = `id, parent_id as "parentId", name, version, ${statusColumn} as status, input, results, error,
@@ -82,6 +31,7 @@ interface Surroundings {
   readonly db: Database;
   readonly storage: SagaStorage;
   readonly waits: WaitStorage;
+  readonly definitions: readonly SagaDefinition[];
   readonly ring: () => void;
   ringAfter(tx: Queries): void;
   start(definition: SagaDefinition, input: unknown, options?: StartOptions): Promise<string>;
@@ -116,10 +66,7 @@ export class SagaAdmin {
     options: SignalOptions = {},
   ): Promise<boolean> {
     const { name, schema } = typeof signal === "string" ? readSignal(signal) : signal;
-    const { key, tx = this.#around.db.current } = readOptions<SignalOptions>("signal()", options, {
-      key: isText,
-      tx: is.object,
-    });
+    const { key, tx = this.#around.db.current } = signalOptions.read([options]);
     if (!isStorable(id)) throw noSaga(id);
     let given: unknown = value;
     if (schema) {
@@ -147,7 +94,7 @@ export class SagaAdmin {
 
   /** Executions, the newest first. */
   async list(filter: SagaFilter = {}): Promise<SagaInfo[]> {
-    const given = readOptions<SagaFilter>("sagas.list()", filter, filterChecks);
+    const given = filterOptions.read([filter]);
     const { db, storage } = this.#around;
     const params: unknown[] = [];
     const $ = (value: unknown): string => `$${params.push(value)}`;
@@ -160,7 +107,7 @@ export class SagaAdmin {
     }
     return db.fetch<SagaInfo>(
       `select ${columns} from ${storage.sagas} where ${where.join(" and ")}
-       order by created_at desc, id desc limit ${$(given.limit ?? 100)}`,
+       order by created_at desc, id desc limit ${$(given.limit)}`,
       params,
     );
   }
@@ -196,24 +143,59 @@ export class SagaAdmin {
   /** The executions that have not ended, by status, and the age of the oldest that is due. */
   async counts(): Promise<SagaCounts> {
     const { db, storage } = this.#around;
-    const rows = await db.fetch<{ status: SagaStatus; count: number; due: number | null }>(
-      `select ${statusColumn} as status, count(*)::int as count,
-         max(extract(epoch from clock_timestamp() - greatest(wake_at, lease_until)))
-           filter (where status <> 'parked' and greatest(wake_at, lease_until) < clock_timestamp())::float8 as due
-       from ${storage.sagas} where finished_at is null group by 1`,
+    const rows = await db.fetch<{ status: SagaStatus; count: number }>(
+      `select ${statusColumn} as status, count(*)::int as count from ${storage.sagas} where finished_at is null group by 1`,
     );
     const open: Partial<Record<SagaStatus, number>> = {};
     for (const row of rows) open[row.status] = row.count;
-    return { open, oldestDueSeconds: Math.max(0, ...rows.map(({ due }) => due ?? 0)) };
+    return { open, oldestDueSeconds: await this.oldestDueSeconds() };
   }
 
-  /** Tries the compensation of a parked saga again; one of an unknown version goes on where it was. */
-  resume(id: string): Promise<void> {
+  /** @internal Seconds that the oldest execution which is due has waited for a worker. Reads one row. */
+  async oldestDueSeconds(): Promise<number> {
+    const { db, storage } = this.#around;
+    const seconds = await db.fetchval<number>(
+      `select extract(epoch from statement_timestamp() - min(greatest(wake_at, lease_until)))::float8
+       from ${storage.sagas} where finished_at is null and status <> 'parked'
+         and greatest(wake_at, lease_until) < statement_timestamp()`,
+    );
+    return Math.max(seconds ?? 0, 0);
+  }
+
+  /** @internal The number of parked executions. */
+  async parked(): Promise<number> {
+    const { db, storage } = this.#around;
+    const text = `select count(*)::int from ${storage.sagas} where status = 'parked' and finished_at is null`;
+    return (await db.fetchval<number>(text))!;
+  }
+
+  /**
+   * Tries the compensation of a parked saga again; one of an unknown version goes on where it was. One whose steps have changed
+   * continues with the present ones: those that have no result yet are run, in their order.
+   */
+  async resume(id: string): Promise<void> {
     const set = "status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0";
-    return this.#update(id, "resumed", "parked", set);
+    const moved = await this.#placeInPresent(id);
+    if (moved === null) return this.#update(id, "resumed", "parked", set);
+    const place = "branches = '{}', waiting_for = null, waiting_since = null, wait_until = null, step = $4, steps = $5";
+    return this.#update(id, "resumed", "parked", `${set}, ${place}`, "steps = $6", moved);
   }
 
-  /** Leaves out the compensation that parked a saga, and goes on with the next one. */
+  /** The place of a parked execution in the present steps, those steps and its own; null if they are the same. */
+  async #placeInPresent(id: string): Promise<readonly [number, string, string] | null> {
+    if (!isStorable(id)) return null;
+    const { db, storage, definitions } = this.#around;
+    const found = await db.fetchrow<Moved & { readonly name: string; readonly version: number }>(
+      `select name, version, parked_from as status, step, steps, results, unknown || inflight as unknown
+       from ${storage.sagas} where id = $1 and status = 'parked' and parked_from is not null and steps is not null`,
+      [id],
+    );
+    const present = definitions.find(({ name, version }) => name === found?.name && version === found.version);
+    if (found === null || present === undefined || present.steps === found.steps) return null;
+    return [placeIn(present, found), present.steps, found.steps];
+  }
+
+  /** Leaves out the compensation that parked a saga, and continues with the next one. */
   skip(id: string): Promise<void> {
     const set = "status = 'compensating', attempt = 0, step = step - 1";
     return this.#update(id, "skipped", "parked", set, "parked_from is null");
@@ -226,15 +208,29 @@ export class SagaAdmin {
     if (!parked) await this.#update(id, "abort asked for", "running", "cancel = true");
   }
 
-  async #update(id: string, event: string, status: StoredStatus, set: string, where?: string): Promise<void> {
-    if (await this.#try(id, event, status, set, where)) return;
+  async #update(
+    id: string,
+    event: string,
+    status: StoredStatus,
+    set: string,
+    where?: string,
+    params?: readonly unknown[],
+  ): Promise<void> {
+    if (await this.#try(id, event, status, set, where, params)) return;
     const found = await this.get(id);
     if (found === null) throw noSaga(id);
     const reason = found.status === status ? `parked: ${found.error}` : `${found.status}, not ${status}`;
     throw new ValueError(`the saga ${show(id)} is ${reason}`);
   }
 
-  async #try(id: string, event: string, status: StoredStatus, set: string, where = "true"): Promise<boolean> {
+  async #try(
+    id: string,
+    event: string,
+    status: StoredStatus,
+    set: string,
+    where = "true",
+    params: readonly unknown[] = [],
+  ): Promise<boolean> {
     if (typeof id !== "string") throw new ValueError(`the id of a saga is a string, not ${show(id)}`);
     if (!isStorable(id)) throw noSaga(id);
     const { db, storage, waits } = this.#around;
@@ -246,7 +242,7 @@ export class SagaAdmin {
              wake_at = case when owner is null then clock_timestamp() else wake_at end
            where id = $1 and status = $2 and ${where} returning id, token)
          insert into ${storage.log} (saga_id, event, token) select id, $3, token from s returning saga_id`,
-        [id, status, event],
+        [id, status, event, ...params],
       );
       if (changed !== null) await waits.wakeParent(tx, id);
       return changed !== null;

@@ -1,20 +1,27 @@
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import { type Duration, durationForm, isDuration, milliseconds } from "../../kit/duration.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import { checkSagaName, readStep, type SagaContext, type Step, type StepOptions } from "./steps.js";
 import { readWait, type Wait, type WaitOptions, type WaitResult } from "./waits.js";
 
-export interface SagaSettings<Schema = undefined> {
+const sagaOptions = declare("saga()", {
   /** Sagas that were started continue with the version they began with. Default 1. */
-  readonly version?: number | undefined;
+  version: option(is.integer(1, 1_000_000), 1),
+  /** Checks the input at the start. */
+  input: option<StandardSchema>(is.anything),
+  /**
+   * Time that the steps of the saga may take together, in place of the config's; 0 for no limit. The time in which it waits
+   * does not count.
+   */
+  timeoutMs: option.milliseconds(null),
+});
+
+export type SagaSettings<Schema = undefined> = Omit<OptionsOf<typeof sagaOptions.fields>, "input"> & {
   /** Checks the input at the start. */
   readonly input?: Schema | undefined;
-  /**
-   * Milliseconds that the steps of the saga may take together, in place of the config's; 0 for no limit. The time in which
-   * it waits does not count.
-   */
-  readonly timeoutMs?: number | undefined;
-}
+};
 
 /** A value, or a function of the execution that returns it. */
 export type FromContext<Input, Results, Value> = Value | ((context: SagaContext<Input, Results>) => Value);
@@ -26,7 +33,7 @@ export type SagaNode = { readonly at: number; readonly names: readonly string[] 
   | { readonly kind: "step"; readonly step: Step }
   | { readonly kind: "parallel"; readonly steps: readonly Step[] }
   | { readonly kind: "wait"; readonly wait: Wait }
-  | { readonly kind: "sleep"; readonly duration: ReadContext<number | Date> }
+  | { readonly kind: "sleep"; readonly duration: ReadContext<unknown> }
   | { readonly kind: "child"; readonly definition: SagaDefinition; readonly input: ReadContext<unknown> }
 );
 
@@ -67,6 +74,11 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
   readonly kind = "saga";
   /** The node of each unit. A parallel part has a unit for each of its steps, every other part has one. */
   readonly units: readonly SagaNode[];
+  /**
+   * The kinds and names of its parts, a line for each. An execution keeps the text that it began with: code that has changed
+   * under the same version is another definition.
+   */
+  readonly steps: string;
 
   /** @internal */
   constructor(
@@ -77,6 +89,7 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
     readonly nodes: readonly SagaNode[],
   ) {
     this.units = nodes.flatMap((node) => node.names.map(() => node));
+    this.steps = nodes.map(({ kind, names }) => `${kind} ${names.join(", ")}`).join("\n");
   }
 
   /** Adds a step. Steps run one after the other; if one fails, those before it are compensated, the newest first. */
@@ -117,12 +130,12 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
     return this.#with({ kind: "wait", names: [name], wait: readWait(name, options) });
   }
 
-  /** Waits for milliseconds, or until a date, by the clock of the database, without a process. */
+  /** Waits for a duration, or until a date, by the clock of the database, without a process. */
   sleep<const Name extends string>(
     name: Name,
-    duration: FromContext<Input, Results, number | Date>,
+    duration: FromContext<Input, Results, Duration | Date>,
   ): SagaDefinition<Input, Results & { readonly [K in Name]: null }, Given> {
-    if (typeof duration !== "function") checkDuration(duration);
+    if (typeof duration !== "function") readSleep(duration);
     return this.#with({ kind: "sleep", names: [name], duration: reader(duration) });
   }
 
@@ -161,12 +174,6 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
   }
 }
 
-const settingChecks: Checks<SagaSettings<unknown>> = {
-  version: is.integer(1, 1_000_000),
-  input: is.anything,
-  timeoutMs: is.integer(0),
-};
-
 /** Begins a definition: `saga<Input>("checkout")`, or with a schema: `saga("checkout", { input: Checkout })`. */
 export function saga<Schema extends StandardSchema>(
   name: string,
@@ -175,15 +182,15 @@ export function saga<Schema extends StandardSchema>(
 export function saga<Input = unknown>(name: string, settings?: SagaSettings): SagaDefinition<Input, object>;
 export function saga<Next>(name: string, settings: SagaSettings<unknown> = {}): Next {
   checkSagaName("saga", name);
-  const { version = 1, input, timeoutMs } = readOptions<SagaSettings<unknown>>("saga()", settings, settingChecks);
-  return new SagaDefinition(name, version, input as StandardSchema | undefined, timeoutMs, []) as Next;
+  const { version, input, timeoutMs } = sagaOptions.read([settings]);
+  return new SagaDefinition(name, version, input, timeoutMs, []) as Next;
 }
 
-/** Checks the time of a sleep: a number of milliseconds or a date. */
-export function checkDuration(value: unknown): asserts value is number | Date {
-  if (typeof value === "number" && value >= 0 && value <= 1e15) return;
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return;
-  throw new ValueError(`a saga sleeps for milliseconds or until a Date, not ${show(value)}`);
+/** The time of a sleep: milliseconds, or a date. */
+export function readSleep(value: unknown): number | Date {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
+  if (isDuration()(value) === undefined) return milliseconds(value as Duration);
+  throw new ValueError(`a saga sleeps for a duration (${durationForm}) or until a Date, not ${show(value)}`);
 }
 
 function reader<Value>(given: unknown): ReadContext<Value> {

@@ -1,4 +1,4 @@
-import type { WorkSignals } from "../storage/leased-worker.js";
+import type { WorkSignals } from "../../durable/leased-worker.js";
 import type { SagaDefinition } from "./definition.js";
 import { type DriverParts, Execution } from "./execution.js";
 import { isFinished, type SagaRow } from "./row.js";

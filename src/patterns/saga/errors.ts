@@ -1,5 +1,5 @@
 import { HttpError } from "../../errors/http-error.js";
-import { show } from "../../internal/options.js";
+import { show } from "../../kit/options.js";
 
 /** There is an execution with this id, with another definition or input. Unhandled, it is a 409. */
 export class SagaConflictError extends HttpError {

@@ -1,13 +1,13 @@
-import type { Logger } from "../../internal/logger.js";
-import type { Span, Tracer } from "../../internal/tracer.js";
-import type { AttemptSignal } from "../storage/attempt.js";
-import type { WorkSignals } from "../storage/leased-worker.js";
-import { attemptSpan } from "../storage/stored-trace.js";
-import { jsonText } from "../storage/texts.js";
+import type { AttemptSignal } from "../../durable/attempt.js";
+import type { WorkSignals } from "../../durable/leased-worker.js";
+import { attemptSpan } from "../../durable/stored-trace.js";
+import { jsonText } from "../../durable/texts.js";
+import type { Logger } from "../../kit/logger.js";
+import type { Span, Tracer } from "../../kit/tracer.js";
 import type { SagaDefinition, SagaNode } from "./definition.js";
 import { applied, isFinished, type SagaRow, type Transition } from "./row.js";
 import type { Step } from "./steps.js";
-import type { SagaStorage } from "./storage.js";
+import { DriverReplaced, type SagaStorage } from "./storage.js";
 import type { WaitStorage } from "./wait-storage.js";
 
 export interface DriverSettings {
@@ -67,7 +67,7 @@ export class Execution {
     return this.#row.left === null ? Infinity : this.#row.left - (performance.now() - this.#readAt);
   }
 
-  /** The reason to compensate now, whatever the next step is; null to go on. */
+  /** The reason to compensate now, whatever the next step is; null to continue. */
   get end(): string | null {
     if (this.#now.cancel || this.signals.cancelled.aborted) return "the end of the saga was asked for";
     return this.left <= 0 ? "the time of the saga is over" : null;
@@ -96,13 +96,38 @@ export class Execution {
     const run = async (): Promise<void> => {
       const change = typeof last === "function" ? last() : last;
       const changes = change === undefined ? this.#unwritten : [...this.#unwritten, change];
-      this.#row = this.#now = await save(this.#row, changes);
+      try {
+        this.#row = this.#now = await save(this.#row, changes);
+      } catch (error) {
+        if (error instanceof DriverReplaced) this.#keepResults(changes);
+        throw error;
+      }
       this.#unwritten = [];
       this.#readAt = performance.now();
     };
     const done = this.#writing.then(run);
     this.#writing = done.catch(() => {});
     return done;
+  }
+
+  /** Keeps the result of a step that has ended after this driver was replaced. */
+  keepResult(at: number, name: string, given: unknown): void {
+    const result = plainResult(given);
+    if (result === undefined) return;
+    this.parts.storage.keepResult(this.#row.id, at, name, result.value).catch((error: unknown) =>
+      this.parts.logger.warn("a step is done, and its result was not stored", {
+        id: this.#row.id,
+        step: name,
+        error,
+      }),
+    );
+  }
+
+  #keepResults(changes: readonly Transition[]): void {
+    for (const { event, results } of changes) {
+      if (event !== "action done") continue;
+      for (const [name, value] of Object.entries(results!)) this.keepResult(this.#row.step, name, value);
+    }
   }
 
   async #endChild(row: SagaRow, changes: readonly Transition[]): Promise<SagaRow> {
@@ -179,6 +204,11 @@ interface TurnBack {
   readonly event?: string;
   readonly logStep?: string;
   readonly logAttempt?: number;
+}
+
+/** The name of an execution in the log. */
+export function sagaName({ name, id }: Pick<SagaRow, "name" | "id">): string {
+  return `saga '${name}' ${id}`;
 }
 
 /** A result as the table keeps it; undefined if JSON cannot hold it. */

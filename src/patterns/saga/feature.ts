@@ -3,13 +3,18 @@ import { databaseOf } from "../../engines/db/feature.js";
 import { messagingState } from "../../engines/messaging/state.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { ConfigOf } from "../../internal/config-of.js";
-import type { EitherSpelling } from "../../internal/names.js";
-import { ValueError } from "../../internal/value-error.js";
+import { notStarted } from "../../kit/before-start.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import type { ConfigOf } from "../../kit/config-of.js";
+import type { Duration } from "../../kit/duration.js";
+import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { enabledEventStore } from "../events/feature.js";
-import type { SagaAdmin, SagaInfo } from "./admin.js";
+import type { SagaAdmin } from "./admin.js";
 import { SagaConfig, type SagaOptions } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
+import type { SagaInfo } from "./info.js";
 import type { Sagas } from "./sagas.js";
 import type { WaitSources } from "./sources.js";
 import type { StartOptions } from "./storage.js";
@@ -18,7 +23,7 @@ export interface SagaFeature {
   /** Runs sagas, whose steps survive the end of a process. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
   enableSaga(
     maxRetriesOrOptions?: number | ConfigOf<"SagaConfig"> | EitherSpelling<SagaOptions> | null,
-    timeoutMs?: number,
+    timeoutMs?: Duration,
   ): this;
   /** Makes a definition known to this application, with those of its children, and returns the handle that starts it. */
   saga<Input, Results, Given>(definition: SagaDefinition<Input, Results, Given>): SagaHandle<Given, Results>;
@@ -32,14 +37,18 @@ export interface SagaRun<Results> extends Omit<SagaInfo, "results"> {
   readonly results: Results;
 }
 
+const waitOptions = declare("wait()", {
+  /** Time after which the call returns null. Default 10 seconds. */
+  timeoutMs: option.milliseconds("10s"),
+  /** The call returns null when it is aborted. */
+  signal: option<AbortSignal>(is.object),
+});
+
 export interface SagaHandle<Input, Results = unknown> {
   /** Starts an execution and returns its id, at once: the steps run in the background. */
   start(input: Input, options?: StartOptions): Promise<string>;
   /** Waits until an execution has ended or is parked; null if the time (default 10 seconds) is over first. */
-  wait(
-    id: string,
-    options?: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal | undefined },
-  ): Promise<SagaRun<Results> | null>;
+  wait(id: string, options?: OptionsOf<typeof waitOptions.fields>): Promise<SagaRun<Results> | null>;
 }
 
 interface State {
@@ -72,8 +81,10 @@ export const sagaFeature = feature<SagaFeature>({
       else addLate(host, state, state.sagas.add(plain));
       return {
         start: async (input, options) => sagasOf(host).start(plain, input, options),
-        wait: async (id, { timeoutMs = 10_000, signal } = {}) =>
-          (await sagasOf(host).wait(id, timeoutMs, signal)) as SagaRun<Results> | null,
+        wait: async (id, given) => {
+          const { timeoutMs, signal } = waitOptions.read([given]);
+          return (await sagasOf(host).wait(id, timeoutMs, signal)) as SagaRun<Results> | null;
+        },
       };
     },
   },
@@ -116,6 +127,6 @@ function addLate(host: Host, { sources }: State, added: readonly SagaDefinition[
 function sagasOf(host: Host): Sagas {
   const { sagas, config } = stateOf(host);
   if (config === null) throw new Error("app.sagas needs app.enableSaga()");
-  if (sagas === null) throw new Error("sagas can be used once the application has started");
+  if (sagas === null) throw new Error(notStarted("a saga"));
   return sagas;
 }

@@ -1,11 +1,9 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
-import { livePanels } from "../../batteries/live/panels.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
+import { livePanels } from "../../console/panels.js";
 import type { Host } from "../../feature/host.js";
-import { addAdmin } from "../admin/add-admin.js";
-import { type AdminSettings, readAdminOptions } from "../admin/options.js";
 import type { SagaConfig } from "./config.js";
-import type { SagaStatus } from "./row.js";
+import { addSagaPages } from "./pages.js";
 import type { Sagas } from "./sagas.js";
 
 /** The statuses of sagas that have not ended. */
@@ -13,15 +11,15 @@ const openStatuses = ["running", "waiting", "compensating", "parked"] as const;
 
 /** Adds what operators see of sagas: pages, health, metrics, a panel of the live page. */
 export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Sagas): void {
-  const options = config.admin === undefined ? null : readAdminOptions(config.admin, "/_sagas");
-  if (options !== null) addPages(host, options, sagasOf);
+  const { admin: pages, lease } = config;
+  if (pages !== undefined) addSagaPages(host, pages, sagasOf);
   registerHealthCheck(
     host,
     "sagas",
     async () => {
-      const { open, oldestDueSeconds } = await sagasOf().admin.counts();
-      const parked = open.parked ?? 0;
-      const late = oldestDueSeconds * 1000 > config.leaseMs * 10;
+      const { admin } = sagasOf();
+      const [parked, oldestDueSeconds] = [await admin.parked(), await admin.oldestDueSeconds()];
+      const late = oldestDueSeconds > lease * 10;
       if (parked === 0 && !late) return "UP";
       const parts = [
         ...(parked > 0 ? [`${parked} parked`] : []),
@@ -55,7 +53,7 @@ export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Saga
           empty: "No sagas yet.",
         },
       ],
-      ...(options !== null && { link: { label: "All sagas", href: options.path } }),
+      ...(pages !== undefined && { link: { label: "All sagas", href: pages.path } }),
     };
   });
   const meter = meterOf(host);
@@ -73,36 +71,6 @@ export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Saga
   meter.metrics.gauge(meter.named("sagas_oldest_due_seconds"), {
     help: "Time that the oldest saga which is due has waited for a worker.",
     merge: "max",
-    collect: async () => (await sagasOf().admin.counts()).oldestDueSeconds,
-  });
-}
-
-function addPages(host: Host, options: AdminSettings, sagasOf: () => Sagas): void {
-  addAdmin(host, options, {
-    kind: "sagas",
-    enabledBy: "enableSaga",
-    async list({ status, name, before, limit }) {
-      const items = await sagasOf().admin.list({ status: status as SagaStatus | undefined, name, before, limit });
-      return { items, next: items.length < limit ? null : items.at(-1)!.id };
-    },
-    async detail(id) {
-      const { admin, definitions } = sagasOf();
-      const saga = await admin.get(id);
-      if (saga === null) return null;
-      const definition = definitions.find(({ name, version }) => name === saga.name && version === saga.version);
-      const plan = (definition?.nodes ?? []).flatMap((node) =>
-        node.names.map((name) => ({
-          name,
-          kind: node.kind === "parallel" ? "step" : node.kind,
-          ...(node.kind === "parallel" && { group: node.at }),
-        })),
-      );
-      return { saga, plan, log: await admin.log(id), children: await admin.children(id) };
-    },
-    actions: {
-      resume: (id) => sagasOf().admin.resume(id),
-      skip: (id) => sagasOf().admin.skip(id),
-      abort: (id) => sagasOf().admin.abort(id),
-    },
+    collect: () => sagasOf().admin.oldestDueSeconds(),
   });
 }

@@ -1,5 +1,5 @@
-import type { Leased } from "../storage/leased-worker.js";
-import type { StoredTrace } from "../storage/stored-trace.js";
+import type { Leased } from "../../durable/leased-worker.js";
+import type { StoredTrace } from "../../durable/stored-trace.js";
 
 /** The status of an execution. One that runs and waits for a message or a time is `waiting`. */
 export type SagaStatus = "running" | "waiting" | "compensating" | "completed" | "compensated" | "parked" | "aborted";

@@ -1,6 +1,6 @@
-import { attempted } from "../storage/attempt.js";
-import { errorText } from "../storage/texts.js";
-import { backoff } from "../storage/wake.js";
+import { attempted } from "../../durable/attempt.js";
+import { errorText } from "../../durable/texts.js";
+import { backoff } from "../../kit/time/backoff.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause } from "./execution.js";
 import { undoChild } from "./run-wait.js";
@@ -18,7 +18,7 @@ export async function runBack(execution: Execution): Promise<boolean> {
     await execution.change({ event: "compensated", status: "compensated", step: -1 });
     return false;
   }
-  if (unit !== row.step) execution.note({ event: "compensation goes on", step: unit, attempt: 0 });
+  if (unit !== row.step) execution.note({ event: "compensation continues", step: unit, attempt: 0 });
   return node.kind === "child" ? undoChild(execution, node) : undoStep(execution, stepOf(node, unit)!, unit);
 }
 
@@ -36,7 +36,7 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
       const run = (): unknown => step.compensate!(context);
       return span === null ? run() : span.run(run);
     },
-    step.timeout ?? Infinity,
+    step.timeoutMs ?? Infinity,
     { lost: execution.signals.lost },
   );
   span?.end("error" in outcome ? outcome.error : undefined);

@@ -1,11 +1,12 @@
-import { errorText } from "../storage/texts.js";
-import { backoff } from "../storage/wake.js";
+import { errorText } from "../../durable/texts.js";
+import { backoff } from "../../kit/time/backoff.js";
+import { sleep } from "../../kit/time/within.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
 import { eventOf, runAction } from "./run-step.js";
 import { type Step, StepRefused } from "./steps.js";
 
-/** The end of one branch: it is done, it failed for good, or this process does not go on with it. */
+/** The end of one branch: it is done, it failed for good, or this process does not continue with it. */
 type BranchEnd = { readonly kind: "done" | "left" } | { readonly kind: "failed"; readonly error: string };
 
 /**
@@ -21,7 +22,7 @@ export async function runParallel(
   const open = node.steps.filter(({ name }) => !Object.hasOwn(execution.row.results, name));
   const group = { failed: false };
   // All are awaited, also if one of them finds that another worker has the saga: none goes on unseen.
-  const settled = await Promise.allSettled(open.map((step) => runBranch(execution, step, group)));
+  const settled = await Promise.allSettled(open.map((step) => runBranch(execution, step, node.at, group)));
   const ends = settled.map((one) => {
     if (one.status === "rejected") throw one.reason;
     return one.value;
@@ -38,14 +39,14 @@ export async function runParallel(
   return true;
 }
 
-async function runBranch(execution: Execution, step: Step, group: { failed: boolean }): Promise<BranchEnd> {
+async function runBranch(execution: Execution, step: Step, at: number, group: { failed: boolean }): Promise<BranchEnd> {
   const { settings } = execution.parts;
   const retries = step.retries ?? settings.maxRetries;
   for (;;) {
     const { lost, draining } = execution.signals;
     if (lost.aborted || draining.aborted || group.failed || execution.end !== null) return { kind: "left" };
     const number = (execution.row.branches[step.name] ?? 0) + 1;
-    // A step that ends the process each time is not begun for ever.
+    // A step that ends the process each time is not begun forever.
     if (number > retries + 1) return failed(group, execution.row.error ?? "the step did not end");
     const log = { logStep: step.name, logAttempt: number };
     await execution.write(
@@ -57,7 +58,7 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
         ...log,
       }),
     );
-    const outcome = await runAction(execution, step, number);
+    const outcome = await runAction(execution, step, number, at);
     if (outcome.kind === "lost") return { kind: "left" };
     const result = outcome.kind === "done" ? plainResult(outcome.result) : undefined;
     const error = outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
@@ -78,7 +79,7 @@ async function runBranch(execution: Execution, step: Step, group: { failed: bool
     );
     if (result !== undefined) return { kind: "done" };
     const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
-    const over = event === "action timed out" && execution.row.left !== null && step.timeout === undefined;
+    const over = event === "action timed out" && execution.row.left !== null && step.timeoutMs === undefined;
     if (refused || over || number > retries || execution.end !== null) return failed(group, error);
     await pause(
       execution,
@@ -94,15 +95,5 @@ function failed(group: { failed: boolean }, error: string): BranchEnd {
 
 /** Waits in this process: other branches may be under way. */
 function pause({ signals }: Execution, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const all = [signals.lost, signals.cancelled, signals.draining];
-    const end = (): void => {
-      clearTimeout(timer);
-      for (const signal of all) signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    for (const signal of all) signal.addEventListener("abort", end);
-    if (all.some(({ aborted }) => aborted)) end();
-  });
+  return sleep(milliseconds, signals.lost, signals.cancelled, signals.draining);
 }

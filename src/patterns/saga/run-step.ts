@@ -1,8 +1,9 @@
-import { type AttemptOutcome, attempted, WorkTimeout } from "../storage/attempt.js";
-import { errorText } from "../storage/texts.js";
-import { backoff } from "../storage/wake.js";
+import { type AttemptOutcome, attempted, WorkTimeout } from "../../durable/attempt.js";
+import { watched } from "../../durable/pulse.js";
+import { errorText } from "../../durable/texts.js";
+import { backoff } from "../../kit/time/backoff.js";
 import type { SagaNode } from "./definition.js";
-import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
+import { type Execution, longestPause, plainResult, sagaName, withName, without } from "./execution.js";
 import { type Step, StepRefused, StepUnknown } from "./steps.js";
 
 /** Runs one attempt of a step. Returns true if the saga goes on at once. */
@@ -14,11 +15,24 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   if (end !== null) return execution.turnBack(node, end);
   const number = row.attempt + 1;
   const retries = step.retries ?? settings.maxRetries;
-  // A step that ends the process each time is not begun for ever.
+  // A driver that was replaced has ended it.
+  if (Object.hasOwn(row.results, step.name)) {
+    const unknown = without(row.unknown, step.name);
+    execution.note({
+      event: "action was done",
+      step: node.at + 1,
+      attempt: 0,
+      unknown,
+      error: null,
+      logStep: step.name,
+    });
+    return true;
+  }
+  // A step that ends the process each time is not begun forever.
   if (number > retries + 1) return execution.turnBack(node, row.error ?? "the step did not end");
   const log = { logStep: step.name, logAttempt: number };
   await execution.change({ event: "action started", attempt: number, inflight: [step.name], ...log });
-  const outcome = await runAction(execution, step, number);
+  const outcome = await runAction(execution, step, number, node.at);
   if (outcome.kind === "lost") return false;
   if (outcome.kind === "done") {
     const result = plainResult(outcome.result);
@@ -43,7 +57,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   const event = eventOf(outcome);
   const timedOut = event === "action timed out";
   // Without a time of the step it was the time of the saga.
-  const over = execution.end !== null || (timedOut && execution.row.left !== null && step.timeout === undefined);
+  const over = execution.end !== null || (timedOut && execution.row.left !== null && step.timeoutMs === undefined);
   if (over || number > retries || outcome.error instanceof StepRefused) {
     return execution.turnBack(node, error, { unknown: unknown ? [step.name] : [], event, ...log });
   }
@@ -67,15 +81,21 @@ export function eventOf(outcome: AttemptOutcome): "action failed" | "action time
 }
 
 /** Runs the action once, in a span of its own. */
-export async function runAction(execution: Execution, step: Step, number: number): Promise<AttemptOutcome> {
+export async function runAction(execution: Execution, step: Step, number: number, at: number): Promise<AttemptOutcome> {
   const span = execution.span(step.name, number, "action");
   const outcome = await attempted(
     (current) => {
-      const run = (): unknown => step.action(execution.stepContext(step, number, current, "action"));
+      const context = execution.stepContext(step, number, current, "action");
+      const run = (): unknown =>
+        watched(
+          () => `${sagaName(execution.row)}: ${step.name}`,
+          () => step.action(context),
+        );
       return span === null ? run() : span.run(run);
     },
-    Math.min(step.timeout ?? Infinity, execution.left),
+    Math.min(step.timeoutMs ?? Infinity, execution.left),
     execution.signals,
+    (result) => execution.keepResult(at, step.name, result),
   );
   span?.end("error" in outcome ? outcome.error : undefined);
   if (outcome.kind === "failed" && outcome.error instanceof StepUnknown) return { ...outcome, kind: "unknown" };

@@ -1,6 +1,6 @@
+import { errorText, jsonText } from "../../durable/texts.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
-import { errorText, jsonText } from "../storage/texts.js";
-import { checkDuration, type SagaDefinition, type SagaNode } from "./definition.js";
+import { readSleep, type SagaDefinition, type SagaNode } from "./definition.js";
 import { type Execution, without } from "./execution.js";
 import type { Transition } from "./row.js";
 import type { NewSaga } from "./storage.js";
@@ -29,7 +29,7 @@ export async function runWait(execution: Execution, node: SagaNode & { readonly 
     const log = { logStep: wait.name };
     const done = { step: node.at + 1, attempt: 0, error: null, waited: true, ...log } as const;
     if (message !== null) return { event: "wait done", results: { [wait.name]: message.value }, ...done };
-    if (!over) return { event: waitEvent(execution), wait: { for: address, until: wait.timeout ?? null }, ...log };
+    if (!over) return { event: waitEvent(execution), wait: { for: address, until: wait.timeoutMs ?? null }, ...log };
     if (wait.optional) return { event: "wait timed out", results: { [wait.name]: null }, ...done };
     const error = "the time of the wait is over";
     return {
@@ -59,8 +59,7 @@ export async function runSleep(execution: Execution, node: SagaNode & { readonly
   }
   let until: number | Date;
   try {
-    until = node.duration(execution.context());
-    checkDuration(until);
+    until = readSleep(node.duration(execution.context()));
   } catch (error) {
     return execution.turnBack(node, errorText(error), { event: "sleep failed" });
   }
@@ -149,7 +148,8 @@ async function newChild(execution: Execution, child: SagaDefinition, given: unkn
   const input = jsonText(await checkedInput(child, given), `the input of the saga ${child.name}`);
   const timeoutMs = child.timeoutMs ?? execution.parts.settings.timeoutMs;
   const { id: parentId, trace } = execution.row;
-  return { id, name: child.name, version: child.version, input, timeoutMs, parentId, trace };
+  const { name, version, steps } = child;
+  return { id, name, version, steps, input, timeoutMs, parentId, trace };
 }
 
 function childIdOf({ row }: Execution, node: SagaNode): string {
@@ -158,7 +158,7 @@ function childIdOf({ row }: Execution, node: SagaNode): string {
 
 /** A saga that was woken and goes back to its wait says so in its log. */
 function waitEvent({ row }: Execution, what = "wait"): string {
-  return row.waitingFor === null ? `${what} begins` : `${what} goes on`;
+  return row.waitingFor === null ? `${what} begins` : `${what} continues`;
 }
 
 function addressOf(execution: Execution, wait: Wait): string {

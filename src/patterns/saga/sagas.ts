@@ -1,22 +1,25 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { Doorbell } from "../../durable/doorbell.js";
+import { LeasedWorker } from "../../durable/leased-worker.js";
+import { pulseOf } from "../../durable/pulse.js";
+import { addingSpan, inSpan } from "../../durable/stored-trace.js";
+import { installTables } from "../../durable/tables.js";
+import { jsonText } from "../../durable/texts.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import type { Logger } from "../../internal/logger.js";
-import { nodeCrypto } from "../../internal/node-modules.js";
-import { show } from "../../internal/options.js";
-import type { Tracer } from "../../internal/tracer.js";
-import { ValueError } from "../../internal/value-error.js";
-import { Doorbell } from "../storage/doorbell.js";
-import { LeasedWorker } from "../storage/leased-worker.js";
-import { addingSpan, inSpan } from "../storage/stored-trace.js";
-import { installTables } from "../storage/tables.js";
-import { isStorable, jsonText } from "../storage/texts.js";
+import { milliseconds } from "../../kit/duration.js";
+import type { Logger } from "../../kit/logger.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { isStorable } from "../../kit/storable.js";
+import type { Tracer } from "../../kit/tracer.js";
+import { ValueError } from "../../kit/value-error.js";
 import { SagaAdmin } from "./admin.js";
 import type { SagaConfig } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
 import { drive } from "./driver.js";
 import { SagaConflictError } from "./errors.js";
-import type { DriverParts } from "./execution.js";
+import { type DriverParts, sagaName } from "./execution.js";
 import type { SagaRow } from "./row.js";
 import { checkedInput } from "./run-wait.js";
 import { type NewSaga, SagaStorage, type StartOptions } from "./storage.js";
@@ -36,6 +39,7 @@ export class Sagas {
   readonly #doorbell: Doorbell;
   readonly #sweeper: Sweeper;
   #worker: LeasedWorker<SagaRow> | null = null;
+  #leave: (() => Promise<void>) | null = null;
 
   constructor(
     readonly db: Database,
@@ -45,7 +49,7 @@ export class Sagas {
     definitions: Iterable<SagaDefinition>,
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
-    this.storage = new SagaStorage(db, config.schema, owner, config.leaseMs);
+    this.storage = new SagaStorage(db, config.schema, owner, milliseconds(config.lease));
     this.waits = new WaitStorage(this.storage);
     this.#doorbell = new Doorbell(db, `${config.schema}_sagas`, logger);
     this.admin = new SagaAdmin(this);
@@ -68,7 +72,7 @@ export class Sagas {
       this.#definitions.set(key, one);
     }
     if (this.#worker !== null && added.length > 0) {
-      void this.#sweeper.unpark(added).then(this.#worker.wake);
+      void this.#sweeper.unparkSoon(added).then(this.#worker.wake);
       this.#worker.wake();
     }
     return added;
@@ -77,20 +81,24 @@ export class Sagas {
   async open(): Promise<void> {
     await installTables(this.db, this.config.schema, sagaTables);
     await this.#doorbell.open();
-    const { concurrency, leaseMs, pollMs } = this.config;
+    const { schema, concurrency, maxRetries, timeoutMs } = this.config;
+    const { leaseMs, owner } = this.storage;
     const parts: DriverParts = {
       storage: this.storage,
       waits: this.waits,
-      settings: this.config,
+      settings: { maxRetries, timeoutMs, backoffMs: milliseconds(this.config.backoff) },
       logger: this.logger,
       tracer: this.tracer,
       ring: this.ring,
     };
     await this.#sweeper.unpark(this.definitions);
+    const running = (): string[] => this.#worker?.running() ?? [];
+    this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner, running });
     this.#worker = new LeasedWorker<SagaRow>(
-      { name: "sagas", concurrency, leaseMs, pollMs },
+      { name: "sagas", concurrency, leaseMs, pollMs: milliseconds(this.config.poll) },
       {
-        claim: async (limit) => (this.#definitions.size === 0 ? [] : this.storage.claim(this.definitions, limit)),
+        claim: async (limit, inProgress) =>
+          this.#definitions.size === 0 ? [] : this.storage.claim(this.definitions, limit, inProgress),
         renew: (items) => this.storage.renew(items),
         nextDue: async () => (this.#definitions.size === 0 ? null : this.storage.nextDue(this.definitions)),
         run: (row, signals, end) =>
@@ -98,6 +106,7 @@ export class Sagas {
             end,
             (error: unknown) => end(true, error ?? new Error("a saga failed without an error")),
           ),
+        describe: sagaName,
       },
       this.logger,
     );
@@ -120,9 +129,9 @@ export class Sagas {
       throw new ValueError(`the saga ${show(definition?.name)} is not known: call app.saga() with it`);
     }
     const input = jsonText(await checkedInput(definition, given), "the input of the saga", definition.name);
-    const { name, version } = definition;
+    const { name, version, steps } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
-    const added = { id, name, version, input, timeoutMs };
+    const added = { id, name, version, steps, input, timeoutMs };
     if (this.tracer === null) await this.#insert(added, tx);
     else {
       const span = addingSpan(this.tracer, "start", name);
@@ -157,6 +166,7 @@ export class Sagas {
   }
 
   async close(): Promise<void> {
+    await this.#leave?.();
     await this.#doorbell.close();
   }
 }

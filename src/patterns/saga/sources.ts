@@ -1,8 +1,8 @@
+import { jsonText } from "../../durable/texts.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
-import type { Logger } from "../../internal/logger.js";
-import { ValueError } from "../../internal/value-error.js";
+import type { Logger } from "../../kit/logger.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { EventStore } from "../events/event-store.js";
-import { jsonText } from "../storage/texts.js";
 import type { SagaDefinition } from "./definition.js";
 import { longestKey } from "./run-wait.js";
 import type { Sagas } from "./sagas.js";

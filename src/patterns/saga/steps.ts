@@ -1,5 +1,7 @@
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, option } from "../../kit/config.js";
+import { type Duration, milliseconds } from "../../kit/duration.js";
+import { is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** Thrown by an action that must not be tried again: the saga is compensated at once. */
 export class StepRefused extends Error {
@@ -46,8 +48,8 @@ export interface StepOptions<Input, Results, Result> {
   compensate?(
     context: StepContext<Input, Results> & { readonly result: NoInfer<Awaited<Result>> | undefined },
   ): unknown;
-  /** Milliseconds of one attempt. Default: those that the saga has left. */
-  readonly timeout?: number | undefined;
+  /** Time for one attempt. Default: the time that the saga has left. */
+  readonly timeout?: Duration | undefined;
   /** Attempts after the first one. Default: `maxRetries` of the config. */
   readonly retries?: number | undefined;
   /** Attempts of the compensation after the first one. Default 10. */
@@ -59,31 +61,22 @@ export interface Step {
   readonly name: string;
   readonly action: (context: StepContext<never, never>) => unknown;
   readonly compensate: ((context: StepContext<never, never> & { readonly result: never }) => unknown) | undefined;
-  readonly timeout: number | undefined;
+  readonly timeoutMs: number | undefined;
   readonly retries: number | undefined;
   readonly compensateRetries: number;
 }
 
-const stepChecks: Checks<StepOptions<never, never, unknown>> = {
-  action: is.function,
-  compensate: is.function,
-  timeout: is.integer(1),
-  retries: is.integer(0, 1000),
-  compensateRetries: is.integer(0, 1_000_000),
-};
+const stepOptions = declare("step()", {
+  action: option.required<Step["action"]>(is.function),
+  compensate: option<NonNullable<Step["compensate"]>>(is.function),
+  timeout: option.duration(null, "1ms"),
+  retries: option(is.integer(0, 1000)),
+  compensateRetries: option(is.integer(0, 1_000_000), 10),
+});
 
 export function readStep(name: string, options: unknown): Step {
-  const owner = `step ${show(name)}`;
-  const given = readOptions<StepOptions<never, never, unknown>>(owner, options, stepChecks);
-  if (given.action === undefined) throw new ValueError(`option 'action' is required in ${owner}`);
-  return {
-    name,
-    action: given.action,
-    compensate: given.compensate as Step["compensate"],
-    timeout: given.timeout,
-    retries: given.retries,
-    compensateRetries: given.compensateRetries ?? 10,
-  };
+  const { timeout, ...settings } = stepOptions.read([options], `step ${show(name)}`);
+  return { name, ...settings, timeoutMs: timeout === undefined ? undefined : milliseconds(timeout) };
 }
 
 /** Checks the name of a saga, a step or a signal. */

@@ -1,7 +1,8 @@
+import { Batch } from "../../durable/batch.js";
+import type { Leased, Renewals } from "../../durable/leased-worker.js";
+import { freeText } from "../../durable/silent-workers.js";
+import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
-import { Batch } from "../storage/batch.js";
-import type { Leased, Renewals } from "../storage/leased-worker.js";
-import type { StoredTrace } from "../storage/stored-trace.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
 
 /** Another worker drives the saga. */
@@ -16,9 +17,22 @@ export interface StartOptions {
   readonly tx?: Queries | undefined;
 }
 
+/** A definition as the statements know it: an execution with other steps is not one of it. */
 export interface Known {
   readonly name: string;
   readonly version: number;
+  readonly steps: string;
+}
+
+/** The lists of names, versions and steps that `knownText` reads, from this parameter on. */
+export function knownParams(known: readonly Known[]): readonly unknown[] {
+  return [known.map(({ name }) => name), known.map(({ version }) => version), known.map(({ steps }) => steps)];
+}
+
+/** The condition of executions of a known definition. Those that were started before steps were kept have none. */
+export function knownText(row: string, first: number): string {
+  return `exists (select from unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::text[]) as k (name, version, steps)
+    where k.name = ${row}.name and k.version = ${row}.version and (${row}.steps is null or k.steps = ${row}.steps))`;
 }
 
 export interface NewSaga extends Known {
@@ -68,11 +82,11 @@ export class SagaStorage {
   async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
     const { rows } = await within.fetchArrays(
       `with s as (
-         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace)
+         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps)
          select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end,
-           parent_id, trace
-         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[])
-           as g (id, name, version, input, timeout, parent_id, trace)
+           parent_id, trace, steps
+         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[], $8::text[])
+           as g (id, name, version, input, timeout, parent_id, trace, steps)
          on conflict (id) do nothing returning id)
        insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
       [
@@ -83,6 +97,7 @@ export class SagaStorage {
         items.map(({ timeoutMs }) => timeoutMs),
         items.map(({ parentId }) => parentId ?? null),
         items.map(({ trace }) => (trace == null ? null : JSON.stringify(trace))),
+        items.map(({ steps }) => steps),
       ],
     );
     const inserted = new Set(rows.map(([id]) => id));
@@ -90,17 +105,18 @@ export class SagaStorage {
     return items.map(({ id }) => inserted.delete(id));
   }
 
-  claim(known: readonly Known[], limit: number): Promise<SagaRow[]> {
+  /** The time of the statement, unlike `clock_timestamp()`, is a bound for the index: sagas that sleep are not read. */
+  claim(known: readonly Known[], limit: number, inProgress: readonly string[] = []): Promise<SagaRow[]> {
     return this.db.fetch<SagaRow>(
       `update ${this.sagas} s
-       set owner = $3, token = token + 1, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+       set owner = $4, token = token + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
        where id in (
-         select id from ${this.sagas}
-         where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) <= clock_timestamp()
-           and (name, version) in (select * from unnest($1::text[], $2::int[]))
-         order by greatest(wake_at, lease_until) limit $5 for update skip locked)
+         select id from ${this.sagas} s
+         where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) <= statement_timestamp()
+           and ${freeText(this.schema, "s", "statement_timestamp()")} and ${knownText("s", 1)} and s.id <> all ($7::text[])
+         order by greatest(wake_at, lease_until) limit $6 for update skip locked)
        returning ${rowFields}`,
-      [known.map(({ name }) => name), known.map(({ version }) => version), this.owner, this.leaseMs, limit],
+      [...knownParams(known), this.owner, this.leaseMs, limit, inProgress],
     );
   }
 
@@ -114,7 +130,7 @@ export class SagaStorage {
        update ${this.sagas} s set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        from l where s.id = l.id returning s.id, s.cancel`,
       [items.map(({ id }) => id), items.map(({ token }) => token), this.leaseMs],
-      { timeout: this.leaseMs },
+      { timeout: this.leaseMs / 1000 },
     );
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
@@ -123,10 +139,10 @@ export class SagaStorage {
   nextDue(known: readonly Known[]): Promise<number | null> {
     return this.db.fetchval<number>(
       `select (extract(epoch from greatest(wake_at, lease_until) - clock_timestamp()) * 1000)::float8
-       from ${this.sagas} where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) < 'infinity'
-         and (name, version) in (select * from unnest($1::text[], $2::int[]))
+       from ${this.sagas} s where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) < 'infinity'
+         and ${knownText("s", 1)}
        order by greatest(wake_at, lease_until) limit 1`,
-      [known.map(({ name }) => name), known.map(({ version }) => version)],
+      knownParams(known),
     );
   }
 
@@ -140,6 +156,20 @@ export class SagaStorage {
     const left = within === undefined ? await this.#changes.add(item) : (await this.#change([item], within))[0];
     if (left === undefined) throw new DriverReplaced();
     return { ...next, left };
+  }
+
+  /**
+   * Keeps the result of a step whose driver was replaced while it ran: the next driver continues with it, and does not begin the
+   * step again. Nothing else is changed, so a driver that is at it meanwhile is not disturbed.
+   */
+  async keepResult(id: string, step: number, name: string, result: unknown): Promise<void> {
+    await this.db.execute(
+      `with s as (
+         update ${this.sagas} set results = results || jsonb_build_object($3::text, $4::jsonb)
+         where id = $1 and status = 'running' and step = $2 and not results ? $3 returning id, token)
+       insert into ${this.log} (saga_id, event, step, token) select id, 'action done late', $3, token from s`,
+      [id, step, name, JSON.stringify(result)],
+    );
   }
 
   /** Returns the milliseconds until the deadline of each saga; undefined for those whose token is another one now. */

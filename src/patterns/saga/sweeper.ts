@@ -1,6 +1,6 @@
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
-import type { Known, SagaStorage } from "./storage.js";
+import { type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
 
 /** Rows changed in one statement: a table that was never cleaned must not be locked for long. */
 const atOnce = 1000;
@@ -21,7 +21,8 @@ export class Sweeper {
 
   start(): void {
     this.#sweeping = setInterval(() => void this.#try(() => this.sweep()), sweepInterval).unref();
-    const interval = Math.max(this.config.unknownVersionMs / 4, 100);
+    // Four times in the time after which a saga is parked.
+    const interval = Math.max(this.config.unknownVersion * 250, 100);
     this.#parking = setInterval(() => void this.#try(() => this.park()), interval).unref();
     this.#unparking = setInterval(() => void this.#try(() => this.unpark(this.known())), interval).unref();
     void this.#try(() => this.sweep());
@@ -35,24 +36,24 @@ export class Sweeper {
 
   async sweep(): Promise<void> {
     const { sagas, inbox, db } = this.storage;
-    const { retentionDays, retentionCount, inboxDays } = this.config;
+    const { retention, retentionCount, inbox: kept } = this.config;
     // Children have no turn of their own: they are deleted with the saga that began them, whose compensation needs them.
     await this.#repeat(
       `delete from ${sagas} where id in (
          select id from ${sagas}
-         where parent_id is null and (finished_at <= clock_timestamp() - $1 * interval '1 day'
+         where parent_id is null and (finished_at <= statement_timestamp() - $1 * interval '1 second'
            or (finished_at, id) <= (select finished_at, id from ${sagas} where finished_at is not null and parent_id is null
              order by finished_at desc, id desc offset $2 limit 1))
          order by finished_at limit ${atOnce} for update skip locked)`,
-      [retentionDays, retentionCount],
+      [retention, retentionCount],
     );
     await this.#repeat(
       `delete from ${inbox} where number in (
          select number from ${inbox}
-         where saga_id is null and (at <= clock_timestamp() - $1 * interval '1 day'
+         where saga_id is null and (at <= statement_timestamp() - $1 * interval '1 second'
            or number <= (select number from ${inbox} where saga_id is null order by number desc offset $2 limit 1))
          order by number limit ${atOnce} for update skip locked)`,
-      [inboxDays, retentionCount],
+      [kept, retentionCount],
     );
     // A message that was delivered in a transaction with an old snapshot may not have seen the wait.
     await db.execute(
@@ -63,7 +64,8 @@ export class Sweeper {
   }
 
   /**
-   * Parks sagas that have been due for a while in a version that this program does not know, though it knows their name. In
+   * Parks sagas that have been due for a while in a version, or with steps, that this program does not know, though it knows
+   * their name. In
    * a deployment other workers still know it, and such a saga does not stay due.
    */
   async park(): Promise<number> {
@@ -73,21 +75,24 @@ export class Sweeper {
     const parked = await db.fetch<{ id: string; name: string; version: number }>(
       `with s as (
          update ${sagas} set status = 'parked', parked_from = status, updated_at = clock_timestamp(),
-           error = 'no worker knows version ' || version || ' of the saga "' || name ||
-             '": register its definition beside the new one with app.saga()'
+           error = case when (name, version) in (select * from unnest($1::text[], $2::int[]))
+             then 'the steps of version ' || version || ' of the saga "' || name || '" are not those that it was started with (' ||
+               replace(steps, E'\\n', '; ') || '): give changed steps a new version and register both, or resume it with the present ones'
+             else 'no worker knows version ' || version || ' of the saga "' || name ||
+               '": register its definition beside the new one with app.saga()' end
          where id in (
-           select id from ${sagas}
+           select id from ${sagas} s
            where finished_at is null and status <> 'parked'
-             and greatest(wake_at, lease_until) <= clock_timestamp() - $3::float8 * interval '1 millisecond'
-             and name = any ($1::text[]) and (name, version) not in (select * from unnest($1::text[], $2::int[]))
+             and greatest(wake_at, lease_until) <= statement_timestamp() - $4::float8 * interval '1 second'
+             and name = any ($1::text[]) and not ${knownText("s", 1)}
            limit ${atOnce} for update skip locked)
          returning id, name, version, token, error),
        l as (insert into ${log} (saga_id, event, token, error) select id, 'parked', token, error from s)
        select id, name, version from s`,
-      [known.map(({ name }) => name), known.map(({ version }) => version), this.config.unknownVersionMs],
+      [...knownParams(known), this.config.unknownVersion],
     );
     for (const { id, name, version } of parked) {
-      this.logger.error("a saga is parked: no worker knows its version", { saga: name, version, id });
+      this.logger.error("a saga is parked: no worker knows its version or its steps", { saga: name, version, id });
     }
     return parked.length;
   }
@@ -100,14 +105,19 @@ export class Sweeper {
     const { sagas, log, db } = this.storage;
     await db.execute(
       `with s as (
-         update ${sagas} set status = parked_from, parked_from = null, error = null, updated_at = clock_timestamp(),
+         update ${sagas} s set status = parked_from, parked_from = null, error = null, updated_at = clock_timestamp(),
            wake_at = clock_timestamp()
          where status = 'parked' and finished_at is null and parked_from is not null
-           and (name, version) in (select * from unnest($1::text[], $2::int[]))
+           and ${knownText("s", 1)}
          returning id, token)
        insert into ${log} (saga_id, event, token) select id, 'resumed', token from s`,
-      [known.map(({ name }) => name), known.map(({ version }) => version)],
+      knownParams(known),
     );
+  }
+
+  /** The same, of which a failure is logged: it is repeated at intervals. */
+  unparkSoon(known: readonly Known[]): Promise<void> {
+    return this.#try(() => this.unpark(known));
   }
 
   async #repeat(text: string, params: readonly unknown[]): Promise<void> {

@@ -1,4 +1,5 @@
-import type { TableSet } from "../storage/tables.js";
+import { silentTables } from "../../durable/silent-workers.js";
+import type { TableSet } from "../../durable/tables.js";
 
 export const sagaTables: TableSet = {
   component: "sagas",
@@ -80,6 +81,11 @@ create index saga_inbox_messages on "${schema}".saga_inbox (number) where saga_i
     (schema) => `
 -- The headers of the trace that has started the saga.
 alter table "${schema}".sagas add column if not exists trace jsonb;
+`,
+    silentTables,
+    (schema) => `
+-- The kinds and names of the parts of the definition that it was started with.
+alter table "${schema}".sagas add column if not exists steps text;
 `,
   ],
 };

@@ -1,5 +1,5 @@
+import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Queries, Transaction } from "../../engines/db/database.js";
-import { boundedTransaction } from "../storage/bounded-transaction.js";
 import type { SagaRow, StoredStatus, Transition } from "./row.js";
 import type { NewSaga, SagaStorage } from "./storage.js";
 
@@ -146,7 +146,7 @@ export class WaitStorage {
 
   async #locked(address: string, run: (tx: Transaction) => Promise<SagaRow>): Promise<SagaRow> {
     return this.storage.db.transaction(async (tx) => {
-      // A process that is paused here would hold its locks, and nobody could go on with the saga. The database ends its
+      // A process that is paused here would hold its locks, and nobody could continue with the saga. The database ends its
       // session when its lease is over.
       await tx.execute(
         `select set_config('idle_in_transaction_session_timeout', $2, true),

@@ -1,10 +1,12 @@
 import { asTopic, type OutputOf, type Topic, type ValueSchema } from "../../engines/messaging/topic.js";
-import { type Checks, is, readOptions, show } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import { type Duration, milliseconds } from "../../kit/duration.js";
+import { type Check, is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import { isStandardSchema, type SchemaOutput, type StandardSchema } from "../../validation/standard-schema.js";
 import type { EventMap } from "../events/event.js";
 import { categoryOfClass, checkName } from "../events/names.js";
-import type { EventSource } from "../events/projection.js";
+import type { EventSource } from "../events/projections/projection.js";
 import { checkSagaName, type SagaContext } from "./steps.js";
 
 declare const types: unique symbol;
@@ -25,14 +27,13 @@ export function signal<Schema extends StandardSchema>(
 export function signal<Value = unknown>(name: string): Signal<Value>;
 export function signal(name: string, options: { readonly schema?: unknown } = {}): Signal<never> {
   checkSagaName("signal", name);
-  const { schema } = readOptions<{ schema: unknown }>(`signal ${show(name)}`, options, { schema: isSchema });
-  return Object.freeze({ name, schema: (schema as StandardSchema | undefined) ?? null });
+  return Object.freeze({ name, ...signalOptions.read([options], `signal ${show(name)}`) });
 }
 
 interface CommonWait {
-  /** Milliseconds after which the wait is over, by the clock of the database. Default: no limit. */
-  readonly timeout?: number | undefined;
-  /** True if the saga goes on with `null` when the time is over. Default false: it is compensated. */
+  /** Time after which the wait is over, by the clock of the database. Default: no limit. */
+  readonly timeout?: Duration | undefined;
+  /** True if the saga continues with `null` when the time is over. Default false: it is compensated. */
   readonly optional?: boolean | undefined;
 }
 
@@ -92,35 +93,32 @@ export interface Wait {
     | { readonly kind: "event"; readonly type: string; readonly category: string | undefined };
   readonly key: ((context: SagaContext<never, never>) => unknown) | undefined;
   readonly keyOf: ((message: never) => string | null) | undefined;
-  readonly timeout: number | undefined;
+  readonly timeoutMs: number | undefined;
   readonly optional: boolean;
 }
 
-interface AllOptions extends CommonWait {
-  signal: Signal | string;
-  topic: Topic | string;
-  event: string;
-  from: EventSource<EventMap>;
-  schema: ValueSchema;
-  key: (context: SagaContext<never, never>) => unknown;
-  keyOf: (message: never) => string | null;
-}
+const isSchema: Check<StandardSchema | null> = (value) =>
+  value === null || isStandardSchema(value) ? undefined : "a schema (zod, valibot, arktype ...)";
 
-const checks: Checks<AllOptions> = {
-  signal: is.either(is.text, is.object),
-  topic: is.either(is.text, is.object),
-  event: is.text,
-  from: is.either(is.function, is.object),
-  schema: is.anything,
-  key: is.function,
-  keyOf: is.function,
-  timeout: is.integer(1, 1e15),
-  optional: is.boolean,
-};
+const signalOptions = declare("signal()", { schema: option(isSchema, null) });
+
+const waitOptions = declare("waitFor()", {
+  signal: option<Signal | string>(is.either(is.text, is.object)),
+  topic: option<Topic | string>(is.either(is.text, is.object)),
+  event: option(is.text),
+  from: option<EventSource<EventMap>>(is.either(is.function, is.object)),
+  schema: option<ValueSchema>(is.anything),
+  key: option<NonNullable<Wait["key"]>>(is.function),
+  keyOf: option<NonNullable<Wait["keyOf"]>>(is.function),
+  timeout: option.duration(null, "1ms"),
+  optional: option(is.boolean, false),
+});
+
+type AllOptions = OptionsOf<typeof waitOptions.fields>;
 
 export function readWait(name: string, options: unknown): Wait {
   const owner = `wait ${show(name)}`;
-  const given = readOptions<AllOptions>(owner, options, checks);
+  const given = waitOptions.read([options], owner);
   const named = (["signal", "topic", "event"] as const).filter((kind) => given[kind] !== undefined);
   if (named.length > 1)
     throw new ValueError(`${owner} takes one of 'signal', 'topic' and 'event', not ${named.join(" and ")}`);
@@ -131,11 +129,11 @@ export function readWait(name: string, options: unknown): Wait {
   if (source.kind !== "signal" && given.key === undefined) {
     throw new ValueError(`option 'key' is required in ${owner}: it selects the ${source.kind} of this execution`);
   }
-  const { key, keyOf, timeout, optional = false } = given;
-  return { name, source, key, keyOf, timeout, optional };
+  const { key, keyOf, timeout, optional } = given;
+  return { name, source, key, keyOf, timeoutMs: timeout === undefined ? undefined : milliseconds(timeout), optional };
 }
 
-function sourceOf(name: string, { signal: given, topic, event, from, schema }: Partial<AllOptions>): Wait["source"] {
+function sourceOf(name: string, { signal: given, topic, event, from, schema }: AllOptions): Wait["source"] {
   if (topic !== undefined) return { kind: "topic", topic: asTopic(topic as Topic<never, unknown>), schema };
   if (event !== undefined) {
     checkName("the type of an event", event);
@@ -143,8 +141,4 @@ function sourceOf(name: string, { signal: given, topic, event, from, schema }: P
   }
   if (typeof given === "object") return { kind: "signal", signal: signal(given.name, { schema: given.schema! }) };
   return { kind: "signal", signal: signal(given ?? name) };
-}
-
-function isSchema(value: unknown): string | undefined {
-  return value === null || isStandardSchema(value) ? undefined : "a schema (zod, valibot, arktype ...)";
 }

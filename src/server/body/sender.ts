@@ -1,6 +1,6 @@
 import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
-import { latin1Of } from "../../internal/encoding.js";
-import type { Sink } from "../net/client-socket.js";
+import { latin1Of } from "../../kit/encoding.js";
+import type { Sink } from "../http1/client-socket.js";
 
 /** The connection, as far as a sender uses it. */
 export interface SenderHost {

@@ -1,10 +1,10 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { clientCertificateOf } from "../../http/client-certificate.js";
+import { clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { BodyMemory } from "../body/body-memory.js";
 import type { Clock } from "../clock.js";
-import type { Deadlines } from "../net/deadlines.js";
+import type { Deadlines } from "../http1/deadlines.js";
 import type { Dispatch } from "../transport.js";
 import { abuseOf, type Http2Abuse } from "./abuse.js";
 import { Budget } from "./budget.js";
@@ -12,6 +12,7 @@ import { checkRequest, type HeadLimits, sizeOf } from "./checks.js";
 import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
 import type { Http2Fields } from "./fields.js";
 import { HeadWatch } from "./head-watch.js";
+import { LifeWatch } from "./life-watch.js";
 import type { Http2Peer } from "./source.js";
 import type { Http2StreamHandlers, Http2StreamPeer } from "./streams.js";
 import { TakenStream } from "./taken-stream.js";
@@ -56,6 +57,7 @@ export class Http2Connection implements ExchangeOwner {
   readonly #control: Budget;
   readonly #traffic: TrafficWatch;
   readonly #heads: HeadWatch;
+  readonly #life: LifeWatch;
   /** Handlers that have not responded, those of cancelled streams included. */
   #running = 0;
   /** The client has sent its settings: it speaks HTTP/2. */
@@ -80,6 +82,7 @@ export class Http2Connection implements ExchangeOwner {
     this.#control = new Budget(maxControlFrames);
     this.#traffic = new TrafficWatch(socket, connectionWindow);
     this.#heads = new HeadWatch(session);
+    this.#life = new LifeWatch(session, host.clock, (bytes) => this.#traffic.used(bytes));
     this.#idleSince = host.clock.tick;
     session.setLocalWindowSize(connectionWindow);
     // The declarations of Node lack the last argument.
@@ -98,7 +101,12 @@ export class Http2Connection implements ExchangeOwner {
       if (reason !== undefined) host.abused(reason);
     });
     socket.on("error", ignore);
-    socket.on("close", () => host.left(this));
+    // Node does not tell the session if nghttp2 has ended it: the streams of a client that has left would run on.
+    socket.on("end", () => this.destroy());
+    socket.on("close", () => {
+      session.destroy();
+      host.left(this);
+    });
   }
 
   get dispatch(): Dispatch {
@@ -128,7 +136,8 @@ export class Http2Connection implements ExchangeOwner {
     }
     for (const stream of this.#streams) stream.checkDeadlines(deadlines, quiet);
     const waited = clock.tick - this.#idleSince;
-    if (this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();
+    const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write, this.#traffic.moved);
+    if (isGone || this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();
     else if (this.#heads.isLate(deadlines.head)) this.#late();
     else if (this.#streams.size === 0 && waited > deadlines.keepAlive) this.close();
   }
@@ -208,7 +217,7 @@ export class Http2Connection implements ExchangeOwner {
     }
     try {
       if (handlers?.offer(stream, headers, () => this.#streamPeer(raw)) === true) {
-        this.#streams.add(new TakenStream(this, stream));
+        this.#add(new TakenStream(this, stream));
         return;
       }
     } catch (error) {
@@ -218,7 +227,7 @@ export class Http2Connection implements ExchangeOwner {
       return;
     }
     const exchange = new Http2Exchange(this, stream);
-    this.#streams.add(exchange);
+    this.#add(exchange);
     const head = checkRequest(headers, raw, size, limits);
     if (typeof head === "string") {
       exchange.refuse(httpError(head));
@@ -228,6 +237,11 @@ export class Http2Connection implements ExchangeOwner {
     const hasBody = (flags & NGHTTP2_FLAG_END_STREAM) === 0;
     this.#running++;
     exchange.run(head, raw, hasBody ? length : null, headers.expect !== undefined);
+  }
+
+  #add(stream: Http2Exchange | TakenStream): void {
+    if (this.#streams.size === 0) this.#life.begin();
+    this.#streams.add(stream);
   }
 
   /** True if the client does not read at all: not even the reset of a stream has left. */

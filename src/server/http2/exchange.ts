@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
-import { failureResponse } from "../../error-pages/failure.js";
-import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { failureResponse } from "../../errors/pages/failure.js";
+import { problemResponse } from "../../errors/pages/problem.js";
 import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
@@ -13,7 +13,7 @@ import { BodyPace } from "../body/body-pace.js";
 import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { clientLeft } from "../client-left.js";
-import type { Deadlines } from "../net/deadlines.js";
+import type { Deadlines } from "../http1/deadlines.js";
 import type { Dispatch } from "../transport.js";
 import { responseFields } from "./response-fields.js";
 import { type Http2Peer, Http2RequestSource, type Http2Target } from "./source.js";

@@ -1,4 +1,4 @@
-import { type ClientCertificate, clientCertificateOf } from "../../http/client-certificate.js";
+import { type ClientCertificate, clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 
 /** The connection of a stream, as far as a request needs to know it. */

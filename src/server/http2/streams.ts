@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { ClientCertificate } from "../../http/client-certificate.js";
+import type { ClientCertificate } from "../../http/peer/client-certificate.js";
 import type { BodyMemory } from "../body/body-memory.js";
 
 /** The connection of a stream, and the header fields as they were received. */

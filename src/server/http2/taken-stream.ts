@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
-import type { Deadlines } from "../net/deadlines.js";
+import type { Deadlines } from "../http1/deadlines.js";
 import { StreamWatch } from "./stream-watch.js";
 
 /** The connection, as far as a stream of another protocol uses it. */

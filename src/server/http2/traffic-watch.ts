@@ -22,6 +22,7 @@ export class TrafficWatch {
   #left: number;
   #read: number;
   #used = 0;
+  #usedInAll = 0;
   #written = 0;
   #writtenBefore = 0;
 
@@ -42,9 +43,15 @@ export class TrafficWatch {
     return this.#socket.bytesWritten ?? 0;
   }
 
+  /** All bytes that were handed to the system, and all of use that have arrived. */
+  get moved(): number {
+    return this.written + this.#usedInAll;
+  }
+
   /** Bytes of use have arrived. */
   used(bytes: number): void {
     this.#used += bytes;
+    this.#usedInAll += bytes;
   }
 
   /** Called at every tick. Returns true if the connection has sent next to nothing. */

@@ -4,8 +4,8 @@ import type { TLSSocket } from "node:tls";
 import type { HttpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
-import { type Deadlines, deadlinesOf } from "../net/deadlines.js";
-import { createNetTransport } from "../net/transport.js";
+import { type Deadlines, deadlinesOf } from "../http1/deadlines.js";
+import { createNetTransport } from "../http1/transport.js";
 import { SocketServer } from "../socket-server.js";
 import {
   type Dispatch,

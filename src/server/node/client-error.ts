@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
-import { problemBody, problemContentType } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { problemBody, problemContentType } from "../../errors/pages/problem.js";
 import { reasonPhrase } from "../../http/status.js";
 
 const lingerMilliseconds = 2000;

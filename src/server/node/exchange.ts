@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { failureResponse } from "../../error-pages/failure.js";
-import { problemResponse } from "../../error-pages/problem.js";
 import { type HttpError, httpError } from "../../errors/http-error.js";
+import { failureResponse } from "../../errors/pages/failure.js";
+import { problemResponse } from "../../errors/pages/problem.js";
 import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { problemResponse } from "../../error-pages/problem.js";
 import { httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/pages/problem.js";
 import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import type { RequestSource } from "../../http/source.js";
 import { clientLeft } from "../client-left.js";
-import { ResponseWriter, type WriterContext, type WriterHost } from "../net/response-writer.js";
-import { defaultLimits } from "../transport.js";
+import { ResponseWriter, type WriterContext, type WriterHost } from "../http1/response-writer.js";
+import { defaultLimits } from "../limits.js";
 import { checkRequest, type HeadLimits } from "./checks.js";
 import { type ExchangeOwner, hasEnded, NodeExchange } from "./exchange.js";
 import { NodeRequestSource } from "./source.js";

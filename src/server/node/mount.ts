@@ -1,8 +1,9 @@
 import type { Duplex } from "node:stream";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
-import { FieldLines, PreparedHeads } from "../net/response-head.js";
-import { type Dispatch, defaultLimits } from "../transport.js";
+import { FieldLines, PreparedHeads } from "../http1/response-head.js";
+import { defaultLimits } from "../limits.js";
+import type { Dispatch } from "../transport.js";
 import type { ExchangeOwner } from "./exchange.js";
 import {
   createRequestListener,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { type ClientCertificate, clientCertificateOf } from "../../http/client-certificate.js";
+import { type ClientCertificate, clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 
 /** A request that node:http has read. */

@@ -7,9 +7,9 @@ import { type HttpError, httpError } from "../../errors/http-error.js";
 import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { Clock } from "../clock.js";
-import { HeadParser } from "../net/head.js";
-import { FieldLines, PreparedHeads } from "../net/response-head.js";
-import { NetRequestSource } from "../net/source.js";
+import { HeadParser } from "../http1/head.js";
+import { FieldLines, PreparedHeads } from "../http1/response-head.js";
+import { NetRequestSource } from "../http1/source.js";
 import { listenAt } from "../socket-server.js";
 import {
   type Dispatch,

@@ -1,80 +1,78 @@
-import { type Checks, is, readOptions } from "../../internal/options.js";
-import { ValueError } from "../../internal/value-error.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { type Check, is } from "../../kit/options.js";
 
 /** PEM text, its bytes, or the path of a file that holds it. */
 export type Pem = string | Uint8Array;
 
-/** A certificate with its key. */
-export interface CertificateFields {
-  /** The certificate: PEM text, its bytes, or the path of a file. */
-  readonly cert: Pem;
-  /** The key of the certificate: PEM text, its bytes, or the path of a file. */
-  readonly key: Pem;
-  /** Further certificates: those between yours and the root. */
-  readonly ca?: Pem | undefined;
-  /** Opens an encrypted key. */
-  readonly passphrase?: string | undefined;
-}
-
-export interface ClientCertificateFields {
-  /** The authorities whose certificates clients must have. */
-  readonly ca: Pem;
-  /** False if clients may connect without one; see `request.clientCertificate`. Default true. */
-  readonly required?: boolean | undefined;
-}
-
-export interface TlsFields extends CertificateFields {
-  /** Certificates for other hosts. A client gets the first one that is valid for the host that it asks for. */
-  readonly certificates?: readonly CertificateFields[] | undefined;
-  /** Requests certificates of clients. */
-  readonly clientCertificates?: ClientCertificateFields | undefined;
-  /** The lowest version of TLS that clients may use. Default "TLSv1.2". */
-  readonly minVersion?: "TLSv1.2" | "TLSv1.3" | undefined;
-  /** The allowed ciphers, in the format of OpenSSL. Default: those with forward secrecy and authenticated encryption. */
-  readonly ciphers?: string | undefined;
-  /** False if files are read again after SIGHUP only, and not when they change. Default true. */
-  readonly watch?: boolean | undefined;
-}
-
 /** Milliseconds after which the keys of session tickets are replaced: who gets a key can read older sessions. */
 export const ticketKeyLife: number = 12 * 3600 * 1000;
 
-const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));
-const certificateChecks: Checks<CertificateFields> = { cert: isPem, key: isPem, ca: isPem, passphrase: is.string };
-const checks: Checks<TlsFields> = {
-  ...certificateChecks,
-  certificates: is.list(is.object),
-  clientCertificates: is.object,
-  minVersion: is.oneOf("TLSv1.2", "TLSv1.3"),
-  ciphers: is.text,
-  watch: is.boolean,
+const isPem: Check<Pem> = is.either<[string, Uint8Array]>(is.text, (value) =>
+  value instanceof Uint8Array ? undefined : "bytes",
+);
+
+const certificateFields = {
+  /** The certificate: PEM text, its bytes, or the path of a file. */
+  cert: option.required(isPem),
+  /** The key of the certificate: PEM text, its bytes, or the path of a file. */
+  key: option.required(isPem),
+  /** Further certificates: those between yours and the root. */
+  ca: option(isPem),
+  /** Opens an encrypted key. */
+  passphrase: option.secret(is.string),
 };
 
-export function readTls(given: unknown): TlsFields {
-  const tls = complete("tls", readOptions<TlsFields>("tls", given, checks));
-  return {
-    ...tls,
-    ...(tls.certificates && {
-      certificates: tls.certificates.map((item) =>
-        complete("tls.certificates", readOptions<CertificateFields>("tls.certificates", item, certificateChecks)),
-      ),
-    }),
-    ...(tls.clientCertificates && { clientCertificates: readClientCertificates(tls.clientCertificates) }),
-  };
-}
-
-function readClientCertificates(given: unknown): ClientCertificateFields {
-  const owner = "tls.clientCertificates";
-  const fields = readOptions<ClientCertificateFields>(owner, given, { ca: isPem, required: is.boolean });
-  const { ca } = fields;
+const clientFields = {
   // Without authorities of its own, Node would accept the certificates of all public authorities.
-  if (ca === undefined) throw new ValueError(`${owner} needs 'ca'`);
-  return { ...fields, ca };
-}
+  /** The authorities whose certificates clients must have. */
+  ca: option.required(isPem),
+  /** False if clients may connect without one; see `request.clientCertificate`. Default true. */
+  required: option(is.boolean, true),
+};
 
-function complete<T extends CertificateFields>(owner: string, fields: Partial<T>): T {
-  if (fields.cert === undefined || fields.key === undefined) {
-    throw new ValueError(`${owner} needs both 'cert' and 'key'`);
-  }
-  return fields as T;
-}
+/** A certificate with its key. */
+export type CertificateFields = Given<typeof certificateFields, "cert" | "key">;
+
+export type ClientCertificateFields = Given<typeof clientFields, "ca">;
+
+const certificateOptions = options("tls.certificates", certificateFields);
+const clientOptions = options("tls.clientCertificates", clientFields);
+
+const tlsFields = {
+  ...certificateFields,
+  /** Certificates for other hosts. A client gets the first one that is valid for the host that it asks for. */
+  certificates: option.made(
+    is.list(is.object as Check<CertificateFields>),
+    (list) => list.map((item) => certificateOptions.read([item])),
+    [],
+  ),
+  /** Requests certificates of clients. */
+  clientCertificates: option.made<ClientCertificateFields, SettingsOf<typeof clientFields> | undefined>(
+    is.object,
+    (given) => clientOptions.read([given]),
+    undefined,
+  ),
+  /** The lowest version of TLS that clients may use. Default "TLSv1.2". */
+  minVersion: option(is.oneOf("TLSv1.2", "TLSv1.3"), "TLSv1.2"),
+  /** The allowed ciphers, in the format of OpenSSL. Default: those with forward secrecy and authenticated encryption. */
+  ciphers: option(is.text),
+  /** False if files are read again after SIGHUP only, and not when they change. Default true. */
+  watch: option(is.boolean, true),
+};
+
+/** The options of TLS as they are given. */
+export type TlsFields = Given<typeof tlsFields, "cert" | "key">;
+
+export type TlsSettings = SettingsOf<typeof tlsFields>;
+export type CertificateSettings = SettingsOf<typeof certificateFields>;
+
+const tlsOptions = options("tls", tlsFields);
+
+/** The option `tls` of a server. */
+export const tlsOption = option.made<TlsFields, TlsSettings | undefined>(
+  is.object,
+  (given) => tlsOptions.read([given]),
+  undefined,
+);
+
+type Given<F, Required extends keyof F> = OptionsOf<F> & { readonly [K in Required]-?: OptionsOf<F>[K] };

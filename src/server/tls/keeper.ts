@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { type StatsListener, unwatchFile, watchFile } from "node:fs";
 import type { Server, TlsOptions } from "node:tls";
-import type { Logger } from "../../internal/logger.js";
+import type { Logger } from "../../kit/logger.js";
+import { ticketKeysTopic, workerChannel } from "../process/worker-channel.js";
 import { startFailure } from "../start-error.js";
-import { ticketKeysTopic, workerChannel } from "../worker-channel.js";
-import { type Pem, type TlsFields, ticketKeyLife } from "./fields.js";
+import { type Pem, type TlsSettings, ticketKeyLife } from "./fields.js";
 import { type LoadedTls, loadTls } from "./load.js";
 
 /** Milliseconds between two looks at a file. Looking finds files behind links too, whose targets are replaced. */
@@ -12,7 +12,7 @@ const lookEvery = 2_000;
 
 /** Keeps the certificates of a server up to date while it runs. */
 export class TlsKeeper {
-  readonly #fields: TlsFields;
+  readonly #fields: TlsSettings;
   readonly #logger: Logger;
   readonly #files: readonly string[];
   readonly #onChange: StatsListener = (now, before) => {
@@ -26,7 +26,7 @@ export class TlsKeeper {
   #unsubscribe: (() => void) | null = null;
 
   /** Throws a StartError if a certificate or key cannot be used. */
-  constructor(fields: TlsFields, logger: Logger) {
+  constructor(fields: TlsSettings, logger: Logger) {
     this.#fields = fields;
     this.#logger = logger;
     this.#files = filesOf(fields);
@@ -43,7 +43,7 @@ export class TlsKeeper {
   /** Watches the files and replaces the keys of session tickets for this server. */
   attach(server: Server): void {
     this.#server = server;
-    if (this.#fields.watch ?? true) {
+    if (this.#fields.watch) {
       for (const file of this.#files) watchFile(file, { interval: lookEvery, persistent: false }, this.#onChange);
     }
     if (workerChannel.open) {
@@ -57,7 +57,7 @@ export class TlsKeeper {
     }
   }
 
-  /** Reads the files again. If they cannot be used, the server goes on with what it has. */
+  /** Reads the files again. If they cannot be used, the server continues with what it has. */
   reload(): void {
     clearTimeout(this.#pending);
     try {
@@ -93,8 +93,8 @@ export class TlsKeeper {
   }
 }
 
-function filesOf(fields: TlsFields): string[] {
+function filesOf(fields: TlsSettings): string[] {
   const pems: (Pem | undefined)[] = [fields.clientCertificates?.ca];
-  for (const { cert, key, ca } of [fields, ...(fields.certificates ?? [])]) pems.push(cert, key, ca);
+  for (const { cert, key, ca } of [fields, ...fields.certificates]) pems.push(cert, key, ca);
   return pems.filter((pem): pem is string => typeof pem === "string" && !pem.includes("-----BEGIN "));
 }

@@ -2,7 +2,7 @@ import { constants, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext, type SecureContextOptions, type TlsOptions } from "node:tls";
 import { StartError, summary } from "../start-error.js";
-import type { CertificateFields, Pem, TlsFields } from "./fields.js";
+import type { CertificateSettings, Pem, TlsSettings } from "./fields.js";
 
 /** Ephemeral keys and authenticated encryption only: no CBC, no static RSA. The names with underscores are of TLS 1.3. */
 const modernCiphers = [
@@ -25,10 +25,10 @@ export interface LoadedTls {
 }
 
 /** Reads certificates and keys, and makes sure that they can be used together. */
-export function loadTls(tls: TlsFields): LoadedTls {
+export function loadTls(tls: TlsSettings): LoadedTls {
   const { clientCertificates } = tls;
   const common: SecureContextOptions = {
-    minVersion: tls.minVersion ?? "TLSv1.2",
+    minVersion: tls.minVersion,
     ciphers: tls.ciphers ?? modernCiphers,
     honorCipherOrder: true,
     // A ticket would let a client in whose authority is no longer trusted.
@@ -36,11 +36,11 @@ export function loadTls(tls: TlsFields): LoadedTls {
     ...(clientCertificates && { ca: pem(clientCertificates.ca, "ca certificate of clients") }),
   };
   const first = loadCertificate(tls, common);
-  const others = (tls.certificates ?? []).map((fields) => loadCertificate(fields, common));
+  const others = tls.certificates.map((fields) => loadCertificate(fields, common));
   return {
     options: {
       ...first.options,
-      ...(clientCertificates && { requestCert: true, rejectUnauthorized: clientCertificates.required ?? true }),
+      ...(clientCertificates && { requestCert: true, rejectUnauthorized: clientCertificates.required }),
     },
     contextFor(host) {
       if (first.certificate.checkHost(host) !== undefined) return undefined;
@@ -55,7 +55,7 @@ interface LoadedCertificate {
   readonly certificate: X509Certificate;
 }
 
-function loadCertificate(fields: CertificateFields, common: SecureContextOptions): LoadedCertificate {
+function loadCertificate(fields: CertificateSettings, common: SecureContextOptions): LoadedCertificate {
   const cert = pem(fields.cert, "certificate");
   const options: SecureContextOptions = {
     ...common,

@@ -4,11 +4,14 @@ import { errorsOf, graphqlApp, type Problem, post } from "./support.js";
 
 const typeDefs = `
   type Query { me: User  users(first: Int): [User!]!  echo(text: String): String  conn(first: Int): Connection! }
+  extend type Query { pages(first: Int, last: Int, page: Page): [User!]  chunk(n: Int): [User!]  report: User }
+  input Page { limit: Int }
   type User { id: ID! name: String friends: [User!]!  best: User }
   type Connection { edges: [Edge!]! }
   type Edge { node: User! }
 `;
-const app = graphqlApp({ typeDefs, introspection: true });
+const resolvers = { Query: { chunk: { size: "n" }, report: { cost: 2000 } } };
+const app = graphqlApp({ typeDefs, resolvers, introspection: true });
 const nested = (depth: number): string => `${"{ best ".repeat(depth)}{ id }${" }".repeat(depth)}`;
 const repeated = (text: (i: number) => string, count: number): string =>
   Array.from({ length: count }, (_, i) => text(i)).join(" ");
@@ -54,6 +57,10 @@ const hostile: [name: string, document: string, limit: string | null][] = [
   ["lists in lists", "{ users { friends { friends { friends { id } } } } }", "complexity"],
   ["a long list", "{ users(first: 100000) { id } }", "complexity"],
   ["a long page", "{ conn(first: 100000) { edges { node { id } } } }", "complexity"],
+  ["a long list beside a short one", "{ pages(first: 1, last: 100000) { id } }", "complexity"],
+  ["a long list in an input object", "{ pages(page: { limit: 100000 }) { id } }", "complexity"],
+  ["a long list by an argument of any name", "{ chunk(n: 100000) { id } }", "complexity"],
+  ["a field of a high cost", "{ a: report { id } b: report { id } c: report { id } }", "complexity"],
   ["300 operations", repeated((i) => `query Q${i} { me { id } }`, 300), "tokens"],
   ["comments of 200,000 characters", `#${"x".repeat(200_000)}\n{ me { id } }`, "characters"],
   [
@@ -116,7 +123,7 @@ describe("hostile documents", () => {
     );
   });
 
-  it("A document of many levels is refused or executed without a limit of depth, and the process goes on", async () => {
+  it("A document of many levels is refused or executed without a limit of depth, and the process continues", async () => {
     const open = graphqlApp({ typeDefs, limits: { depth: 0, tokens: 0, characters: 0, complexity: 0 } });
     const { status } = await post(open, { query: `{ me ${nested(20_000)} }` });
     expect([200, 400]).toContain(status);

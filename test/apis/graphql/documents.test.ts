@@ -1,10 +1,10 @@
 import { buildSchema } from "graphql";
 import { describe, expect, it } from "vitest";
 import { Documents, ReadyDocument } from "../../../src/apis/graphql/documents.js";
-import { readLimits } from "../../../src/apis/graphql/limits.js";
+import { limitOptions } from "../../../src/apis/graphql/limits.js";
 
 const schema = buildSchema("type Query { a: Int b: Int }");
-const settings = { limits: readLimits(undefined), introspection: true, cacheSize: 100_000 };
+const settings = { limits: limitOptions.read([undefined]), introspection: true, cacheSize: 100_000 };
 
 describe("documents", () => {
   it("A document is parsed and validated once", () => {

@@ -147,7 +147,7 @@ function randomValue(
     if (!field || depth > 3) continue;
     source[name] = dice.chance(0.3)
       ? () => randomValue(new Dice(i + depth * 7 + 1), field.type, objects, depth + 1)
-      : guarded(dice, field.type, objects, depth + 1);
+      : taken(guarded(dice, field.type, objects, depth + 1));
   }
   return source;
 }
@@ -155,12 +155,17 @@ function randomValue(
 /** A value that is not thrown while another one is made. */
 function guarded(dice: Dice, type: GraphQLOutputType, objects: readonly GraphQLObjectType[], depth: number): unknown {
   try {
-    const value = randomValue(dice, type, objects, depth);
-    if (value instanceof Promise) value.catch(() => {});
-    return value;
+    return randomValue(dice, type, objects, depth);
   } catch (error) {
     return error;
   }
+}
+
+/** A property that an operation may not ask for: its promise is taken, as a program would. */
+function taken(value: unknown): unknown {
+  if (value instanceof Promise) value.then(taken, () => {});
+  for (const item of Array.isArray(value) || value instanceof Set ? value : []) taken(item);
+  return value;
 }
 
 async function later(make: () => unknown): Promise<unknown> {

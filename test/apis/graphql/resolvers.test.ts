@@ -102,7 +102,7 @@ describe("loaders", () => {
   const typeDefs =
     "type Query { items: [Item!]! fail: Int } type Item { id: Int! owner: Owner } type Owner { id: Int! boss: Owner }";
 
-  it("A loader collects the keys of an operation, loads each once, and starts anew with the next operation", async () => {
+  it("A loader collects the keys of an operation, loads each once, and starts over with the next operation", async () => {
     const batches: (readonly number[])[] = [];
     const owners = loader(async (ids: readonly number[]) => {
       batches.push(ids);

@@ -1,7 +1,7 @@
 import { createClient as createSseClient } from "graphql-sse";
 import { type Client, createClient } from "graphql-ws";
-import { type App, Depends } from "stoa";
-import { Topic } from "stoa/graphql";
+import { type App, Depends, JwtAuth } from "stoa";
+import { loader, Topic } from "stoa/graphql";
 import { serve, type TestServer } from "stoa/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import WebSocket from "ws";
@@ -71,8 +71,8 @@ async function collect(client: Client, query: string, variables?: Record<string,
 }
 
 /** A socket that speaks the protocol by hand. */
-async function rawSocket(server: TestServer, protocol = "graphql-transport-ws") {
-  const socket = new WebSocket(`${server.url.replace("http", "ws")}/graphql`, protocol);
+async function rawSocket(server: TestServer, protocol = "graphql-transport-ws", options: object = {}) {
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/graphql`, protocol, options);
   const messages: Record<string, unknown>[] = [];
   let closed: { code: number; reason: string } | null = null;
   socket.on("message", (data) => messages.push(JSON.parse(String(data))));
@@ -96,6 +96,20 @@ describe("subscriptions over WebSocket", () => {
     expect(await collect(client, query, { to: 3 })).toEqual([1, 2, 3].map((count) => ({ data: { count } })));
   });
 
+  it("Each event of a subscription loads its values again", async () => {
+    const { app } = tickingApp();
+    let loads = 0;
+    const numbers = loader(async (keys: readonly string[]) => keys.map(() => ++loads));
+    const Reading = app.graphql.type("Reading", { of: "Int!" });
+    Reading.field("n", "Int", (_reading, _args, context) => context.load(numbers, "key"));
+    app.graphql.subscription("readings", Reading.required, async function* () {
+      for (let of = 0; of < 3; of++) yield { of };
+    });
+    const client = wsClient(await start(app));
+    const results = await collect(client, "subscription { readings { n, again: n } }");
+    expect(results).toEqual([1, 2, 3].map((n) => ({ data: { readings: { n, again: n } } })));
+  });
+
   it("A WebSocket carries queries and the errors of documents too", async () => {
     const client = wsClient(await start(tickingApp().app));
     expect(await collect(client, "{ hello }")).toEqual([{ data: { hello: "hello" } }]);
@@ -104,7 +118,7 @@ describe("subscriptions over WebSocket", () => {
     ]);
   });
 
-  it("The source of a subscription ends when the client completes it, and other subscriptions go on", async () => {
+  it("The source of a subscription ends when the client completes it, and other subscriptions continue", async () => {
     const { app, topic } = tickingApp();
     const client = wsClient(await start(app));
     const [one, two] = [
@@ -237,6 +251,78 @@ describe("subscriptions over WebSocket", () => {
     expect((await closing()).code).toBe(4429);
   });
 
+  it("A query that the client completes is aborted, and keeps its place until its resolver has ended", async () => {
+    const { app } = tickingApp({ subscriptions: { maxPerConnection: 2 } });
+    const ends: (() => void)[] = [];
+    let aborted = 0;
+    app.graphql.query("slow", "Int", (_args, { signal }) => {
+      signal.addEventListener("abort", () => aborted++);
+      return new Promise<number>((resolve) => ends.push(() => resolve(1)));
+    });
+    const { send, messages, closing } = await rawSocket(await start(app));
+    send({ type: "connection_init" });
+    const run = (id: string): void => send({ id, type: "subscribe", payload: { query: "{ slow }" } });
+    for (let i = 0; i < 2; i++) {
+      run(`${i}`);
+      await expect.poll(() => ends.length).toBe(i + 1);
+      send({ id: `${i}`, type: "complete" });
+      await expect.poll(() => aborted).toBe(i + 1);
+    }
+    // One resolver ends: there is a place again, and none for two.
+    ends[0]!();
+    send({ type: "ping" });
+    await expect.poll(() => messages.at(-1)?.type).toBe("pong");
+    run("0");
+    await expect.poll(() => ends.length).toBe(3);
+    run("3");
+    expect((await closing()).code).toBe(4429);
+    expect(ends).toHaveLength(3);
+  });
+
+  it("A query keeps its place while resolvers run that an error did not wait for, and they are aborted", async () => {
+    const { app } = tickingApp({ subscriptions: { maxPerConnection: 1 } });
+    let aborted = 0;
+    let end = (): void => {};
+    app.graphql.query("required", "Int!", () => Promise.reject(new Error("no value")));
+    app.graphql.query("slow", "Int", (_args, { signal }) => {
+      signal.addEventListener("abort", () => aborted++);
+      return new Promise<number>((resolve) => {
+        end = () => resolve(1);
+      });
+    });
+    const { send, messages, closing } = await rawSocket(await start(app));
+    send({ type: "connection_init" });
+    const run = (id: string): void => send({ id, type: "subscribe", payload: { query: "{ slow required }" } });
+    run("1");
+    await expect.poll(() => messages.at(-1)).toEqual({ id: "1", type: "complete" });
+    await expect.poll(() => aborted).toBe(1);
+    end();
+    send({ type: "ping" });
+    await expect.poll(() => messages.at(-1)?.type).toBe("pong");
+    run("2");
+    await expect.poll(() => aborted).toBe(2);
+    run("3");
+    expect((await closing()).code).toBe(4429);
+  });
+
+  it("A subscription keeps its place until its source has ended", async () => {
+    const { app } = tickingApp({ subscriptions: { maxPerConnection: 1 } });
+    let started = 0;
+    app.graphql.subscription("deaf", "Int!", async function* () {
+      started++;
+      await new Promise(() => {});
+      yield 1;
+    });
+    const { send, closing } = await rawSocket(await start(app));
+    send({ type: "connection_init" });
+    send({ id: "1", type: "subscribe", payload: { query: "subscription { deaf }" } });
+    await expect.poll(() => started).toBe(1);
+    send({ id: "1", type: "complete" });
+    send({ id: "2", type: "subscribe", payload: { query: "subscription { deaf }" } });
+    expect((await closing()).code).toBe(4429);
+    expect(started).toBe(1);
+  });
+
   it("The number of subscriptions in the process is bounded over both protocols, and one that ends makes room", async () => {
     const { app, topic } = tickingApp({ subscriptions: { maxPerProcess: 1 } });
     const server = await start(app);
@@ -286,6 +372,25 @@ describe("subscriptions over WebSocket", () => {
     await server.close();
     expect((await closing()).code).toBe(1001);
     expect(topic.size).toBe(0);
+  });
+
+  it("A subscription ends with the token of its client: a WebSocket with 4401, an event stream by its end", async () => {
+    const jwt = new JwtAuth({ secret: "a secret of at least thirty-two bytes" });
+    const { app, topic } = tickingApp();
+    app.use(jwt);
+    const server = await start(app);
+    const token = jwt.createToken();
+    const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
+    const socket = await rawSocket(server, undefined, { headers });
+    socket.send({ type: "connection_init" });
+    socket.send({ type: "subscribe", id: "1", payload: { query: "subscription { ticks { n } }" } });
+    const query = encodeURIComponent("subscription { ticks { n } }");
+    const stream = await fetch(`${server.url}/graphql?query=${query}`, { headers });
+    await expect.poll(() => topic.size).toBe(2);
+    await jwt.revoke(token);
+    expect((await socket.closing()).code).toBe(4401);
+    expect(await stream.text()).not.toContain("next");
+    await expect.poll(() => topic.size).toBe(0);
   });
 
   it("The source of a subscription ends when its WebSocket client takes no events for the time of sendTimeout", async () => {

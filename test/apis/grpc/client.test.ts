@@ -1,7 +1,7 @@
 import { App } from "stoa";
 import { GrpcChannel, GrpcError, grpcDetail } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Tracer } from "../../../src/internal/tracer.js";
+import type { Tracer } from "../../../src/kit/tracer.js";
 import { Echo, EchoRequestSchema } from "./fixtures/echo_pb.js";
 import { addInterop, interopProto } from "./fixtures/interop.js";
 import { addEcho, type RunningApp, serve } from "./support.js";
@@ -35,7 +35,7 @@ beforeAll(async () => {
         }),
     });
   });
-  channel = new GrpcChannel(running.target, { retryDelay: 1 });
+  channel = new GrpcChannel(running.target, { retryDelay: "1ms" });
 });
 
 afterAll(async () => {
@@ -154,7 +154,7 @@ describe("a channel to a server", () => {
 
 describe("a server that is away", () => {
   it("A call fails with UNAVAILABLE and the reason", async () => {
-    const away = new GrpcChannel("127.0.0.1:1", { retries: 1, retryDelay: 1 });
+    const away = new GrpcChannel("127.0.0.1:1", { retries: 1, retryDelay: "1ms" });
     await expect(away.client(Echo).say({})).rejects.toMatchObject({
       statusName: "UNAVAILABLE",
       message: expect.stringContaining("127.0.0.1:1"),
@@ -165,7 +165,7 @@ describe("a server that is away", () => {
 
   it("A channel connects again after the server was restarted", async () => {
     const first = await serve(addEcho);
-    const again = new GrpcChannel(first.target, { retryDelay: 20 });
+    const again = new GrpcChannel(first.target, { retryDelay: "20ms" });
     expect((await again.client(Echo).say({ text: "1" })).text).toBe("1");
     await first.close();
     const second = await serve(addEcho, { address: first.target });

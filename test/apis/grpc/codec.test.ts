@@ -135,6 +135,40 @@ describe("compiled codecs against the library", () => {
     expect(bytes.length).toBeGreaterThan(0);
   });
 
+  it("A group that the type does not have is skipped, kept and sent again", () => {
+    const narrow = codecOf(EchoRequestSchema);
+    // Field 99 is a group with a number, a text, and a group with the number 5 in it.
+    const group = Buffer.from([0x9b, 0x06, 0x08, 0x01, 0x12, 0x01, 0x61, 0x2b, 0x08, 0x02, 0x2c, 0x9c, 0x06]);
+    const bytes = Uint8Array.from([...group, 0x0a, 0x01, 0x61]);
+    const read = narrow.decode(bytes) as { text: string };
+    expect(read).toEqual(fromBinary(EchoRequestSchema, bytes));
+    expect(bodyOf(narrow.encode(read))).toEqual(toBinary(EchoRequestSchema, fromBinary(EchoRequestSchema, bytes)));
+    expect(narrow.decode(Buffer.concat([manyFields(10_001), bytes]))).toMatchObject({ text: "a" });
+  });
+
+  it.each([
+    ["a group without an end", [0x9b, 0x06, 0x08, 0x01]],
+    ["the end of another group", [0x9b, 0x06, 0x2c]],
+    ["an end without a group", [0x9c, 0x06]],
+    ["groups that are nested too deeply", Array.from({ length: 400 }, (_, i) => (i < 200 ? 0x2b : 0x2c))],
+    ["a number of a field with more than 32 bits", [0x8a, 0x80, 0x80, 0x80, 0x10, 0x01, 0x61]],
+    ["a length with more than 32 bits", [0x0a, 0x81, 0x80, 0x80, 0x80, 0x10, 0x61]],
+    [
+      "a length with more than 32 bits of a field that the type does not have",
+      [0xfa, 0x07, 0x81, 0x80, 0x80, 0x80, 0x10, 0x61],
+    ],
+  ])("A message with %s is refused", (_what, bytes) => {
+    expect(() => codecOf(EchoRequestSchema).decode(Uint8Array.from(bytes))).toThrow(RangeError);
+  });
+
+  it("A number of a field that is padded with zeros is read", () => {
+    expect(
+      codecOf(EchoRequestSchema).decode(Uint8Array.from([0x8a, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x61])),
+    ).toMatchObject({
+      text: "a",
+    });
+  });
+
   it.each([
     ["of proto3", "proto3", (fields: Buffer) => fields],
     ["of proto2", "proto2", (fields: Buffer) => fields],

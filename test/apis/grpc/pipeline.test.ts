@@ -11,6 +11,8 @@ const lines: Record<string, unknown>[] = [];
 let running: RunningApp;
 let peer: Peer;
 
+const seen = { chats: 0 };
+
 class Teapot extends Error {}
 
 /** A detail with a number that its type cannot hold, as it may come from a client. */
@@ -32,6 +34,11 @@ beforeAll(async () => {
           }),
           look() {
             throw new Error("a secret of the program");
+          },
+          async *chat(_messages, { signal }) {
+            seen.chats++;
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+            yield { text: "too late" };
           },
           async *count() {
             yield { number: 1 };
@@ -96,6 +103,14 @@ describe("middleware, guards and dependencies", () => {
     const { messages, code } = await peer.call(Echo.method.say, { text: "world" }, await bearer({}));
     expect(code).toBe(0);
     expect(messages[0]?.text).toBe("hello world ada");
+  });
+
+  it("A stream ends with UNAUTHENTICATED when its token is revoked", async () => {
+    const settings = await bearer({});
+    const ended = peer.call(Echo.method.chat, [{ text: "hello" }], settings);
+    await expect.poll(() => seen.chats).toBe(1);
+    await jwt.revoke(settings.metadata.authorization.slice("Bearer ".length));
+    expect((await ended).code).toBe(16);
   });
 
   it("A guard refuses with PERMISSION_DENIED and its message", async () => {

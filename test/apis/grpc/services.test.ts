@@ -1,6 +1,7 @@
 import { App, GrpcConfig } from "stoa";
 import { GrpcChannel } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defaultAddress } from "../../../src/apis/grpc/address.js";
 import { loadProto } from "../../../src/apis/grpc/proto/load.js";
 import { Echo } from "./fixtures/echo_pb.js";
 import { addEcho, type RunningApp, serve } from "./support.js";
@@ -20,6 +21,14 @@ describe("the settings", () => {
 
   it.each(["", "50051", "host", "::1:50051", "host:99999", "host:-1"])("The address %j is refused", (address) => {
     expect(() => new GrpcConfig({ address })).toThrow("address");
+  });
+
+  it("Without an address the server has the host of run in development, and all addresses in production", () => {
+    expect(new GrpcConfig().listen).toBeNull();
+    expect(defaultAddress("development", "127.0.0.1")).toEqual({ host: "127.0.0.1", port: 50_051 });
+    expect(defaultAddress("development", "0.0.0.0")).toEqual({ host: "0.0.0.0", port: 50_051 });
+    expect(defaultAddress("production", "127.0.0.1")).toEqual({ host: "::", port: 50_051 });
+    expect(new GrpcConfig("[::]:50051").listen).toEqual({ host: "::", port: 50_051 });
   });
 
   it("Services without enableGrpc are an error at the start", async () => {
@@ -109,7 +118,10 @@ describe("services by name, by definition and by class", () => {
   });
 
   it("Methods that were only named are UNIMPLEMENTED", async () => {
-    await expect(channel.client("named.Only").unary("First")).rejects.toMatchObject({ statusName: "UNIMPLEMENTED" });
+    await expect(channel.client("named.Only").unary("First")).rejects.toMatchObject({
+      statusName: "UNIMPLEMENTED",
+      message: expect.stringContaining("/named.Only/First is declared, but the server has no handler for it"),
+    });
   });
 
   it("The handlers of a class have it as this", async () => {

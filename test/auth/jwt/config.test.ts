@@ -20,6 +20,12 @@ describe("JwtConfig", () => {
     expect([config.keyId, config.key_id, config.refreshLimit, config.refresh_limit]).toEqual(["k", "k", 5, 5]);
   });
 
+  it("Times of a JwtConfig are given in seconds or with a unit, and tokens count whole seconds", () => {
+    const config = new JwtConfig({ secret, expiration: "15m", leeway: "500ms", refreshLimit: "1.5s" });
+    expect(config).toMatchObject({ expiration: 900, leeway: 0.5, refreshLimit: 2 });
+    expect(new JwtConfig(secret, "HS256", "2h").expiration).toBe(7200);
+  });
+
   it("A printed JwtConfig shows no secret", () => {
     const config = new JwtConfig({ secret });
     const auth = new JwtAuth(config);
@@ -37,7 +43,7 @@ describe("JwtConfig", () => {
     const make = (options: object) => () => new JwtConfig(options as never);
     expect(make({ secret: "" })).toThrow("option 'secret' in JwtConfig must not be empty");
     expect(make({ secret: new Uint8Array() })).toThrow("must not be empty");
-    expect(make({ secret: 5 })).toThrow("option 'secret' in JwtConfig must be bytes or a string, not 5");
+    expect(make({ secret: 5 })).toThrow("option 'secret' in JwtConfig must be bytes or a string");
     expect(make({ secrets: secret })).toThrow("unknown option 'secrets' in JwtConfig; did you mean 'secret'?");
     expect(make({})).toThrow("JwtConfig needs a 'secret', or an 'algorithm' with keys");
     expect(make({ secret, algorithm: "none" })).toThrow("option 'algorithm' in JwtConfig must be one of");
@@ -46,7 +52,7 @@ describe("JwtConfig", () => {
     expect(make({ algorithm: "HS256", publicKey: "x" })).toThrow("JwtConfig with HS256 takes a secret");
     expect(make({ secret, jwks: { keys: [] } })).toThrow("exactly one source of keys");
     expect(make({ secret, expiration: 0 })).toThrow(
-      "option 'expiration' in JwtConfig must be an integer of at least 1",
+      "option 'expiration' in JwtConfig must be a duration of at least 1s, not 0",
     );
     expect(make({ secret, leeway: -1 })).toThrow("leeway");
     expect(make({ secret, revocations: {} })).toThrow("an object with has and add");

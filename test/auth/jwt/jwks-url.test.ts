@@ -68,6 +68,17 @@ function fakeClock(): (seconds: number) => void {
 }
 
 describe("keys at an address", () => {
+  it("A set with a key without kid, and with two keys of one kid, verifies tokens of all its keys", async () => {
+    const replaced = makeKey("first");
+    const source = await issuer(first, replaced, second);
+    const { kid: _kid, ...nameless } = makeKey("x").jwk;
+    source.respond = json({ keys: [first.jwk, replaced.jwk, nameless, second.jwk] });
+    const status = appFor(source.url);
+    const tokens = [first.token(), replaced.token(), second.token()];
+    expect(await Promise.all(tokens.map(status))).toEqual([200, 200, 200]);
+    expect(await status(makeKey("first").token())).toBe(401);
+  });
+
   it("Keys at an address verify tokens, and are loaded once for many requests at a time", async () => {
     const source = await issuer(first, second);
     const status = appFor(source.url);
@@ -236,7 +247,7 @@ describe("keys in a file", () => {
   });
 });
 
-/** Sends a byte at a time, for ever. */
+/** Sends a byte at a time, forever. */
 function drip(response: ServerResponse): void {
   response.writeHead(200);
   const timer = setInterval(() => response.write(" "), 50);

@@ -1,5 +1,7 @@
 import { App, Authenticated, JwtAuth, type Logger } from "stoa";
 import { describe, expect, it } from "vitest";
+import { quiet } from "../../patterns/events/stores.js";
+import { unhandledIn } from "../../support/unhandled.js";
 
 const secret = "s".repeat(32);
 
@@ -21,5 +23,23 @@ describe("a store of revoked tokens that is away", () => {
     const headers = { Authorization: `Bearer ${jwt.createToken({ sub: "ada" })}` };
     for (let i = 0; i < 20; i++) expect((await app.request("/", { headers })).status).toBe(503);
     expect(lines).toEqual([{ text: "GET / answered 503", cause: reason }]);
+  });
+
+  it("A store that rejects one question and throws at the next leaves no rejection behind", async () => {
+    let asked = 0;
+    const has = (): Promise<boolean> => {
+      if (++asked % 2 === 0) throw new Error("away");
+      return Promise.reject(new Error("away"));
+    };
+    const jwt = new JwtAuth({ secret, revocations: { has, add: () => true } });
+    const app = new App().use(jwt);
+    app.logger = quiet;
+    app.get("/", { guards: [Authenticated()] }, () => "in");
+    const token = jwt.createToken({ sub: "ada", token_family: "f" });
+    const reasons = await unhandledIn(async () => {
+      const { status } = await app.request("/", { headers: { Authorization: `Bearer ${token}` } });
+      expect(status).toBe(503);
+    });
+    expect([asked, reasons]).toEqual([2, []]);
   });
 });

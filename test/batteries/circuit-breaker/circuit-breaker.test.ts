@@ -305,6 +305,25 @@ describe("the log and reports of circuits", () => {
 });
 
 describe("a store given as an option", () => {
+  it("A store of circuits gets whole milliseconds, as the expiry of a key in Redis has to be", async () => {
+    const times: number[] = [];
+    const breaker = {
+      admit: () => ({ ticket: 1, waitMs: 0 }),
+      report() {},
+      snapshot: () => Promise.reject(new Error()),
+    };
+    const store: BreakerStore = {
+      breaker({ resetMs }) {
+        times.push(resetMs);
+        return breaker;
+      },
+    };
+    const { app } = breaking();
+    app.enableCircuitBreaker({ store, resetTimeout: "1.5ms" });
+    await app.request("/x");
+    expect(times).toEqual([2]);
+  });
+
   it("A store of circuits can return promises, and requests pass if it fails", async () => {
     let down = false;
     const reported: string[] = [];

@@ -311,7 +311,7 @@ describe("options", () => {
     expect(() => new App().enableCors({ origin: ["*"] } as never)).toThrow(
       "unknown option 'origin' in enableCors(); did you mean 'origins'?",
     );
-    expect(() => new App().enableCors({ maxAge: "1d" } as never)).toThrow("option 'maxAge' in enableCors() must be");
+    expect(() => new App().enableCors({ maxAge: "1 d" } as never)).toThrow("option 'maxAge' in enableCors() must be");
     expect(() => new App().enableCors({ allowHeaders: ["a\nb"] })).toThrow(/allowHeaders/);
   });
 });

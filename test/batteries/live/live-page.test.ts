@@ -1,4 +1,5 @@
 import { App, Authenticated, Blueprint, Response, Role } from "stoa";
+import { consoleSection, feature } from "stoa/feature";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
@@ -127,6 +128,15 @@ describe("the events of the live page", () => {
     return app;
   }
 
+  it("A browser connects to the events of the live page again after a second", async () => {
+    await using server = await serve(watchedApp(), { debug: true });
+    const leave = new AbortController();
+    const response = await fetch(`${server.url}/_stoa/events`, { signal: leave.signal });
+    const { value } = await response.body!.pipeThrough(new TextDecoderStream()).getReader().read();
+    leave.abort();
+    expect(value).toMatch(/^retry: 1000\n/);
+  });
+
   it("The events of the live page begin with routes, guards, tags, requests, seconds and health", async () => {
     const app = watchedApp();
     app.healthCheck("db", () => true);
@@ -199,9 +209,14 @@ describe("the events of the live page", () => {
     expect(requests.map(({ path }) => path)).toEqual(["/books/18", "/books/19", "/books/20"]);
   });
 
-  it("The live page leaves out itself and the probes", async () => {
-    await using server = await serve(watchedApp().enableHealthChecks(), { debug: true });
+  it("The live page leaves out the console and the probes", async () => {
+    const mail = feature({
+      name: "mail",
+      prepare: (host) => consoleSection(host, { title: "Mail", path: "/_mail", view: async () => ({ panels: [] }) }),
+    });
+    await using server = await serve(watchedApp().enableHealthChecks().install(mail), { debug: true });
     await send(server.url, "/_stoa");
+    for (const path of ["/_mail", "/_mail/view"]) expect((await send(server.url, path)).status).toBe(200);
     await send(server.url, "/health/ready");
     await using events = await readEvents(server.url);
     expect((await events.next("hello"))["requests"]).toEqual([]);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Pulse } from "../../../src/batteries/live/pulse.js";
 
 describe("the pulse", () => {
@@ -33,12 +33,11 @@ describe("the pulse", () => {
   });
 
   it("The pulse notices a late event loop", () => {
-    // No time has passed for the real clock, so what it says here is all that was late.
     const now = performance.now();
+    // The clock stands still afterwards, so nothing else is late.
     const clock = vi.spyOn(performance, "now").mockReturnValue(now + 250);
-    vi.advanceTimersByTime(50);
-    clock.mockRestore();
-    vi.advanceTimersByTime(950);
+    onTestFinished(() => clock.mockRestore());
+    vi.advanceTimersByTime(1000);
     expect(pulse.beats.at(-1)!.lag).toBeGreaterThan(150);
     vi.advanceTimersByTime(1000);
     expect(pulse.beats.at(-1)!.lag).toBe(0);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Family } from "../../../src/batteries/metrics/family.js";
 import { mergeFamilies } from "../../../src/batteries/metrics/family.js";
 import { WorkerMetrics } from "../../../src/batteries/metrics/worker-metrics.js";
-import type { WorkerChannel } from "../../../src/server/worker-channel.js";
+import type { WorkerChannel } from "../../../src/server/process/worker-channel.js";
 import { get, Program, patient, until } from "../../server/process/program.js";
 import { sample } from "./scrape.js";
 

@@ -3,7 +3,7 @@ import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { booksApp } from "../../../examples/books/app.js";
 import { hostOf } from "../../../src/app/app.js";
-import { relativeAddress } from "../../../src/batteries/openapi/page.js";
+import { relativeAddress } from "../../../src/routing/pattern.js";
 
 describe("the document over the wire", () => {
   it("The document is JSON that is revalidated, with 304 for clients that have it", async () => {
@@ -119,6 +119,8 @@ describe("a relative address", () => {
     ["/a/docs", "/a/openapi.json", "openapi.json"],
     ["/a/b/docs", "/a/c/openapi.json", "../c/openapi.json"],
     ["/docs", "/docs/openapi.json", "docs/openapi.json"],
+    ["/_jobs", "/", "./"],
+    ["/ops/jobs", "/", "../"],
   ])("The relative address from %s to %s is %s", (from, to, expected) => {
     expect(relativeAddress(from, to)).toBe(expected);
     expect(new URL(expected, `http://x${from}`).pathname).toBe(to);

@@ -185,4 +185,13 @@ describe("the network of an address", () => {
   ])("The network of %j is %j", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
+
+  it.each([
+    ["2001:db8:1:2345::1", 56, "2001:db8:1:2300::/56"],
+    ["2001:db8:1:2345::1", 48, "2001:db8:1::/48"],
+    ["2001:db8:1:2::1", 128, "2001:db8:1:2:0:0:0:1::/128"],
+    ["203.0.113.9", 48, "203.0.113.9"],
+  ])("The network of %j with a prefix of %d bits is %j", (address, prefix, network) => {
+    expect(networkOf(address, prefix)).toBe(network);
+  });
 });

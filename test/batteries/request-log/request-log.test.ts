@@ -1,3 +1,4 @@
+import { App } from "stoa";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type RequestLogOptions, requestLogger } from "../../../src/batteries/request-log/request-log.js";
 import { Request } from "../../../src/http/request.js";
@@ -120,9 +121,9 @@ describe("requestLogger", () => {
     expect(() => middleware.after(requestOf("/"), new Response(null))).not.toThrow();
   });
 
-  it("requestLogger() refuses unknown options", () => {
-    expect(() => requestLogger({ fromat: "json" } as never)).toThrow(
-      "unknown option 'fromat' in requestLogger; did you mean 'format'?",
+  it("enableLogging() refuses unknown options", () => {
+    expect(() => new App().enableLogging({ fromat: "json" } as never)).toThrow(
+      "unknown option 'fromat' in enableLogging(); did you mean 'format'?",
     );
   });
 });

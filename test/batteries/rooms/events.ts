@@ -17,9 +17,9 @@ export class Events {
     this.#leave = leave;
   }
 
-  static async open(url: string, lastId?: string): Promise<Events> {
+  static async open(url: string, lastId?: string, fields: Record<string, string> = {}): Promise<Events> {
     const leave = new AbortController();
-    const headers: Record<string, string> = lastId === undefined ? {} : { "Last-Event-ID": lastId };
+    const headers: Record<string, string> = lastId === undefined ? fields : { ...fields, "Last-Event-ID": lastId };
     const response = await fetch(url, { signal: leave.signal, headers });
     if (response.status !== 200) throw new Error(`the stream has the status ${response.status}`);
     onTestFinished(() => leave.abort());

@@ -1,7 +1,7 @@
 import type { Logger } from "stoa";
 import { describe, expect, it } from "vitest";
 import { MemoryRoomStore } from "../../../src/batteries/rooms/memory-store.js";
-import { roomsSettings } from "../../../src/batteries/rooms/options.js";
+import { roomsOptions } from "../../../src/batteries/rooms/options.js";
 import { Rooms } from "../../../src/batteries/rooms/rooms.js";
 
 class AbsentStore extends MemoryRoomStore {
@@ -15,8 +15,9 @@ describe("the log of rooms", () => {
     const lines: string[] = [];
     const write = (text: string): void => void lines.push(text);
     const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
-    const rooms = new Rooms(roomsSettings(), new AbsentStore(), logger);
-    for (let i = 0; i < 20; i++) await expect(rooms.room("lobby").send(i)).rejects.toThrow("the store is away");
+    const rooms = new Rooms(roomsOptions.read([]), new AbsentStore(), logger);
+    for (let i = 0; i < 20; i++)
+      await expect(rooms.room("lobby").send(i)).rejects.toMatchObject({ cause: { message: "the store is away" } });
     expect(lines).toEqual(["a message to a room was not sent"]);
   });
 });

@@ -155,6 +155,13 @@ describe("a room", () => {
     await Promise.all([server.close(), expect(events.next()).resolves.toBeNull()]);
   });
 
+  it("A room whose name a client made too long gets 400", async () => {
+    const app = new App().enableRooms();
+    app.get("/rooms/{name}", (request) => app.rooms(request.params.name).members());
+    expect((await app.request(`/rooms/${"x".repeat(201)}`)).status).toBe(400);
+    expect((await app.request("/rooms/x")).status).toBe(200);
+  });
+
   it("Rooms refuse names, messages and options that are not valid", async () => {
     const { app } = await started({ maxMessageSize: 10 });
     expect(() => app.rooms("")).toThrow("the name of a room is a string of 1 to 200 characters");

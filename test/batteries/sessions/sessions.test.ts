@@ -395,6 +395,7 @@ describe("enableSessions", () => {
     expect(enable({ secret, cookie: { name: "a b" } })).toThrow("not a valid cookie name");
     expect(enable({ secret, cookie: { name: "__Host-x", path: "/x" } })).toThrow("__Host-");
     expect(enable({ secret, cookie: { sameSite: "lax", max: 5 } })).toThrow("unknown option 'max'");
+    expect(enable({ secret, idleTimeout: 1e10 })).toThrow("must be a duration from 1s to 36500d");
   });
 
   it("enableSessions() needs a secret, a store or a key-value store by the start", async () => {

@@ -419,7 +419,7 @@ describe("StaticFilesConfig", () => {
     [{ directory: ".", prefix: "/a//b" }, "a path without parameters"],
     [{ directory: ".", prefix: "/../x" }, "'..'"],
     [{ directory: ".", indexFile: "../index.html" }, "the name of a file"],
-    [{ directory: ".", cacheMaxAge: -1 }, "an integer of at least 0"],
+    [{ directory: ".", cacheMaxAge: -1 }, "must be a duration of at least 0, not -1"],
     [{ directory: ".", cache_maxage: 1 }, "did you mean 'cache_max_age'?"],
   ])("StaticFilesConfig refuses %j", (options, message) => {
     expect(() => new StaticFilesConfig(options as never)).toThrow(message);

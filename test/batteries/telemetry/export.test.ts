@@ -110,7 +110,7 @@ describe("the exporter", () => {
     expect(failing.sent).toBe(6);
   });
 
-  it("The exporter does not repeat a batch that the collector refuses, and goes on with the next one", async () => {
+  it("The exporter does not repeat a batch that the collector refuses, and continues with the next one", async () => {
     const transport = scripted({ kind: "refused", reason: "status 400" }, ok);
     const { exporter, lost } = exporterOf(transport, 3);
     exporter.kick();
@@ -211,6 +211,15 @@ const bodyOf = (): Uint8Array[] => {
   return batch.body(new Uint8Array([0x0a, 0]));
 };
 
+it("A batch over HTTP for the port of a gRPC server fails with a hint at the protocol", async () => {
+  // The settings of HTTP/2, which such a server sends first.
+  const url = new URL(await rawServer((socket) => socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))));
+  const transport = new HttpTransport({ url, headers: {}, timeout: 10_000, compression: "none", tls: {} });
+  onTestFinished(() => transport.close());
+  const outcome = await transport.send(bodyOf(), never);
+  expect(outcome).toMatchObject({ kind: "later", reason: expect.stringContaining('set protocol: "grpc"') });
+});
+
 describe.each(["http", "grpc"] as const)("over %s", (kind) => {
   const open = (url: string, timeout = 10_000): Transport => {
     const options = { url: new URL(url), headers: { "x-key": "k" }, timeout, compression: "none" as const, tls: {} };
@@ -294,11 +303,11 @@ describe("over http", () => {
     const writer = new Writer(64);
     const partial = writer.begin(0x0a);
     writer.byte(0x08);
-    writer.varint(3);
+    writer.uint32(3);
     writer.byte(0x12);
-    writer.text("too old");
-    writer.end(partial);
-    collector.respond = (_, response) => response.writeHead(200).end(writer.bytes);
+    writer.string("too old");
+    writer.join(partial);
+    collector.respond = (_, response) => response.writeHead(200).end(writer.written);
     const outcome = await open(`${collector.url}/v1/traces`).send(bodyOf(), never);
     expect(outcome).toEqual({ kind: "sent", rejected: 3, message: "too old" });
   });
@@ -356,15 +365,15 @@ describe("over grpc", () => {
     const writer = new Writer(128);
     const any = writer.begin(0x1a);
     writer.byte(0x0a);
-    writer.text("type.googleapis.com/google.rpc.RetryInfo");
+    writer.string("type.googleapis.com/google.rpc.RetryInfo");
     const info = writer.begin(0x12);
     const delay = writer.begin(0x0a);
     writer.byte(0x08);
-    writer.varint(2);
-    for (const mark of [delay, info, any]) writer.end(mark);
+    writer.uint32(2);
+    for (const mark of [delay, info, any]) writer.join(mark);
     await using collector = await startGrpcCollector(() => ({
       status: 8,
-      trailers: { "grpc-status-details-bin": writer.bytes.toString("base64") },
+      trailers: { "grpc-status-details-bin": writer.written.toString("base64") },
     }));
     const options = {
       url: new URL(collector.url),

@@ -113,7 +113,7 @@ describe("tracestate", () => {
 });
 
 describe("the trace of a caller", () => {
-  it("The trace of a caller goes on in the request's span and in outgoing requests, with tracestate and baggage", async () => {
+  it("The trace of a caller continues in the request's span and in outgoing requests, with tracestate and baggage", async () => {
     const { send, flush, collector, seen } = await calling();
     await send("/", {
       headers: {

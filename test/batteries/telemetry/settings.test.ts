@@ -78,6 +78,25 @@ describe("the settings", () => {
     expect(settings({}, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }).traces!.url.href).toBe(url);
   });
 
+  it("Port 4317 means gRPC unless a protocol is given, and a port of the other protocol is a warning", () => {
+    const at = (otlpEndpoint: string, protocol?: "grpc" | "http/protobuf") => {
+      const env = new Environment({});
+      const { traces } = decideSettings(new OpenTelemetryConfig({ otlpEndpoint, ...(protocol && { protocol }) }), env)!;
+      return [traces!.protocol, ...env.warnings];
+    };
+    expect(at("http://c:4317")).toEqual(["grpc"]);
+    expect(at("http://c:4318")).toEqual(["http/protobuf"]);
+    expect(at("http://c:4317", "http/protobuf")).toEqual([
+      "http/protobuf",
+      'port 4317 is the one of OTLP over gRPC: set protocol: "grpc"',
+    ]);
+    expect(at("http://c:4318", "grpc")).toEqual([
+      "grpc",
+      'port 4318 is the one of OTLP over HTTP: set protocol: "http/protobuf"',
+    ]);
+    expect(settings({}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c:4317" }).metrics!.protocol).toBe("grpc");
+  });
+
   it("The standard variables are read, and a given option overrides them", () => {
     const variables = {
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://all:1",

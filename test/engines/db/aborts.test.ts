@@ -18,7 +18,7 @@ describe.skipIf(server === "")("clients that abort slow queries", { timeout: 60_
     };
     const app = new App();
     app.logger = quiet;
-    app.enableDatabase({ url: proxy.through(server), sslmode: "disable", poolSize, acquireTimeout: 30_000 });
+    app.enableDatabase({ url: proxy.through(server), sslmode: "disable", poolSize, acquireTimeout: 30 });
     let sleeping = 0;
     app.get("/slow", async ({ db }) => {
       sleeping++;

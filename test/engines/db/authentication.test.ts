@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const open = async (options: Partial<DatabaseOptions>): Promise<Database> => {
-  const db = await openDatabase({ connectTimeout: 10_000, ...options });
+  const db = await openDatabase({ connectTimeout: 10, ...options });
   opened.push(db);
   return db;
 };
@@ -197,7 +197,7 @@ describe("a server without TLS", () => {
 
   it("A server without TLS gets no flag for channel binding in SCRAM", async () => {
     fake.question = sasl("SCRAM-SHA-256");
-    await failure({ url: fake.url, password, connectTimeout: 3000 });
+    await failure({ url: fake.url, password, connectTimeout: 3 });
     expect(fake.received).toContain("n,,n=");
   });
 
@@ -347,7 +347,7 @@ describe.skipIf(server === "")("a server with TLS and SCRAM", () => {
       sslrootcert: join(data, "server.crt"),
       poolSize: 1,
     });
-    const call = db.fetchval("select pg_sleep(1.5)", [], { timeout: 50 });
+    const call = db.fetchval("select pg_sleep(1.5)", [], { timeout: 0.05 });
     await expect(call).rejects.toMatchObject({ sqlstate: "57014" });
     await vi.waitFor(() => expect(ended).toBe(true), { timeout: 10_000 });
     expect(cancelled).toBe("");

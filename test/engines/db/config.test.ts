@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { DatabaseConfig } from "../../../src/engines/db/config.js";
-import { ValueError } from "../../../src/internal/value-error.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 
 describe("DatabaseConfig", () => {
   it("DatabaseConfig reads a URL", () => {
@@ -22,17 +22,17 @@ describe("DatabaseConfig", () => {
 
   it("DatabaseConfig reads the parameters of a URL by libpq's names and by its own", () => {
     const query = "sslmode=verify-full&sslrootcert=ca.pem&application_name=shop&connect_timeout=3&pool_size=4";
-    expect(new DatabaseConfig(`postgres://h/x?${query}&statement_timeout=250&prepared_statements=false`)).toMatchObject(
-      {
-        sslmode: "verify-full",
-        sslrootcert: "ca.pem",
-        applicationName: "shop",
-        connectTimeout: 3000,
-        poolSize: 4,
-        statementTimeout: 250,
-        preparedStatements: false,
-      },
-    );
+    expect(
+      new DatabaseConfig(`postgres://h/x?${query}&statement_timeout=250ms&prepared_statements=false`),
+    ).toMatchObject({
+      sslmode: "verify-full",
+      sslrootcert: "ca.pem",
+      applicationName: "shop",
+      connectTimeout: 3,
+      poolSize: 4,
+      statementTimeout: 0.25,
+      preparedStatements: false,
+    });
     expect(new DatabaseConfig("postgres://h/x?pgbouncer=true").preparedStatements).toBe(false);
   });
 
@@ -74,7 +74,7 @@ describe("DatabaseConfig", () => {
         user: "env",
         password: "secret",
         sslmode: "verify-full",
-        connectTimeout: 3000,
+        connectTimeout: 3,
         applicationName: "stoa",
       });
       expect(new DatabaseConfig({ url: "postgres://ada@h:1/x?sslmode=require", user: "field" })).toMatchObject({
@@ -100,7 +100,7 @@ describe("DatabaseConfig", () => {
       ["PGCHANNELBINDING", "require", "channelBinding", "require"],
       ["PGTARGETSESSIONATTRS", "standby", "targetSessionAttrs", "standby"],
       ["PGAPPNAME", "till", "applicationName", "till"],
-      ["PGCONNECT_TIMEOUT", "2", "connectTimeout", 2000],
+      ["PGCONNECT_TIMEOUT", "2", "connectTimeout", 2],
     ] as const)("The variable %s with the value %s sets the option %s", (variable, text, option, value) => {
       vi.stubEnv(variable, text);
       expect(new DatabaseConfig({})[option]).toBe(value);
@@ -117,9 +117,30 @@ describe("DatabaseConfig", () => {
     ["acquire_timeout", "acquireTimeout"],
     ["idle_timeout", "idleTimeout"],
     ["statement_timeout", "statementTimeout"],
+    ["connect_timeout", "connectTimeout"],
+    ["max_replica_lag", "maxReplicaLag"],
   ] as const)("The URL parameters %s and %s are read as numbers", (snake, camel) => {
     for (const name of [snake, camel]) expect(new DatabaseConfig(`postgres://h/x?${name}=7`)[camel]).toBe(7);
     expect(() => new DatabaseConfig(`postgres://h/x?${camel}=`)).toThrow(camel);
+  });
+
+  it("The times of DatabaseConfig are durations in seconds", () => {
+    vi.stubEnv("PGCONNECT_TIMEOUT", undefined);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(new DatabaseConfig({ host: "h" })).toMatchObject({
+      connectTimeout: 5,
+      acquireTimeout: 4,
+      statementTimeout: 30,
+      idleTimeout: 60,
+      maxLifetime: 1800,
+      maxReplicaLag: 0,
+    });
+    expect(new DatabaseConfig({ host: "h", statement_timeout: "250ms", maxLifetime: "2h" })).toMatchObject({
+      statementTimeout: 0.25,
+      statement_timeout: 0.25,
+      maxLifetime: 7200,
+    });
+    expect(() => new DatabaseConfig({ acquireTimeout: 4_000_000 })).toThrow("must be a duration from 1ms to 24d");
   });
 
   it("DatabaseConfig accepts fields in either spelling, and arguments in the contract's order", () => {
@@ -196,7 +217,7 @@ describe("DatabaseConfig", () => {
       { host: "first", port: 5432, user: "ada", password: "hunter2", database: "shop", poolSize: 3 },
       { host: "second", port: 7000, user: "bob", password: "pass", database: "copy", poolSize: 5 },
     ]);
-    expect(replicaConfigs[0]).toMatchObject({ targetSessionAttrs: "any", logQueries: false, replicaConfigs: [] });
+    expect(replicaConfigs[0]).toMatchObject({ targetSessionAttrs: "any", logQueries: null, replicaConfigs: [] });
     expect(new DatabaseConfig({ url: "postgres://h/x", max_replica_lag: 5 }).maxReplicaLag).toBe(5);
   });
 

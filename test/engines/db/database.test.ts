@@ -17,7 +17,7 @@ import {
   UniqueViolation,
 } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { sql } from "../../../src/engines/db/sql.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
 import { json } from "../../../src/engines/db/values/json.js";
 import { service } from "../../support/service.js";
 import { engines } from "./engines.js";
@@ -666,7 +666,7 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(await names()).toEqual(["within"]);
     });
 
-    it("A transaction ends at once if its signal is aborted, even if its function goes on", async () => {
+    it("A transaction ends at once if its signal is aborted, even if its function continues", async () => {
       const controller = new AbortController();
       const error = await failure(
         db.transaction(
@@ -680,6 +680,49 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       );
       expect(error).toMatchObject({ name: "OperationalError", sqlstate: "57014" });
       expect(await names()).toEqual([]);
+    });
+
+    it("The rest of the function of an aborted transaction writes nothing, in savepoints neither", async () => {
+      const controller = new AbortController();
+      let resume!: () => void;
+      const aborted = new Promise<void>((resolve) => {
+        resume = resolve;
+      });
+      let ended!: Promise<unknown[]>;
+      const run = db.transaction(
+        (tx) => {
+          const rest = async (): Promise<void> => {
+            await aborted;
+            await db.current.execute("insert into authors (name) values ('outside')");
+          };
+          const inner = tx.transaction(async (savepoint) => {
+            await savepoint.execute("insert into authors (name) values ('inside')");
+            controller.abort(new Error("gone"));
+            await aborted;
+            await savepoint.execute("insert into authors (name) values ('late')");
+          });
+          const deeper = tx.transaction((savepoint) => savepoint.execute("insert into authors (name) values ('next')"));
+          ended = Promise.all(
+            [rest(), inner, deeper].map((each) =>
+              each.then(
+                () => null,
+                (error: Error) => error.message,
+              ),
+            ),
+          );
+          return ended;
+        },
+        { signal: controller.signal },
+      );
+      expect(await failure(run)).toMatchObject({ sqlstate: "57014" });
+      // The connection belongs to another transaction while the function of the first one ends.
+      await db.transaction(async (other) => {
+        await other.execute("insert into authors (name) values ('other')");
+        resume();
+        expect(await ended).toEqual(Array(3).fill(expect.stringMatching(/has ended|was cancelled/)));
+        await other.execute("insert into authors (name) values ('another')");
+      });
+      expect(await names()).toEqual(["other", "another"]);
     });
 
     it("A transaction does not begin if its signal has already been aborted", async () => {

@@ -8,7 +8,10 @@ export function loggedApps(): void {
   }
   {
     const app = new App();
-    app.enableDatabase({ url: "postgres://localhost/shop", logQueries: { slow: 500, slowOnly: true, explain: true } });
+    app.enableDatabase({
+      url: "postgres://localhost/shop",
+      logQueries: { slow: "500ms", slowOnly: true, explain: true },
+    });
   }
 }
 
@@ -17,7 +20,7 @@ export function replicatedApp(): App {
   app.enableDatabase({
     url: "postgres://app:secret@primary/shop",
     replicas: ["postgres://replica-1", "postgres://replica-2"],
-    maxReplicaLag: 5000,
+    maxReplicaLag: 5,
   });
   readOwnWrites(app);
   return app;

@@ -3,8 +3,8 @@ import { App } from "../../../src/app/app.js";
 import { DatabaseConfig } from "../../../src/engines/db/config.js";
 import { OperationalError, UniqueViolation } from "../../../src/engines/db/errors.js";
 import { Response } from "../../../src/http/response.js";
-import type { Logger } from "../../../src/internal/logger.js";
-import { ValueError } from "../../../src/internal/value-error.js";
+import type { Logger } from "../../../src/kit/logger.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 import { serve } from "../../../src/testing/serve.js";
 import { service } from "../../support/service.js";
 
@@ -107,7 +107,7 @@ describe("enableDatabase", () => {
   });
 
   it("An unreachable database stops the start with a clear error", async () => {
-    const app = create().enableDatabase({ url: "postgres://ada:hunter2@127.0.0.1:1/x", connectTimeout: 100 });
+    const app = create().enableDatabase({ url: "postgres://ada:hunter2@127.0.0.1:1/x", connectTimeout: 0.1 });
     const error = await app.start().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OperationalError);
     expect((error as Error).message).toMatch(/^cannot connect to PostgreSQL at 127\.0\.0\.1:1\/x: /);

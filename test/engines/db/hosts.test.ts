@@ -62,7 +62,7 @@ describe.skipIf(server === "")("a database", () => {
     });
 
     it("The error names all hosts if none responds", async () => {
-      const error = await open({ url: urlOf([closedPort, closedPort]), connectTimeout: 2000 }).catch((e: unknown) => e);
+      const error = await open({ url: urlOf([closedPort, closedPort]), connectTimeout: 2 }).catch((e: unknown) => e);
       expect(error).toBeInstanceOf(OperationalError);
       const { message } = error as Error;
       expect(
@@ -73,11 +73,11 @@ describe.skipIf(server === "")("a database", () => {
     it("A host that never responds gets no more than its share of the time to connect", async () => {
       const [silent, working] = [await proxy(), await proxy()];
       silent.blackHole = true;
-      const db = await open({ url: urlOf([portOf(silent), portOf(working)]), connectTimeout: 4000 });
+      const db = await open({ url: urlOf([portOf(silent), portOf(working)]), connectTimeout: 4 });
       expect(await db.fetchval("select 1")).toBe(1);
     });
 
-    it("A database with several hosts goes on with another when one is lost", async () => {
+    it("A database with several hosts continues with another when one is lost", async () => {
       const [first, second] = [await proxy(), await proxy()];
       const db = await open({ url: urlOf([portOf(first), portOf(second)]) });
       expect([first.connections, second.connections]).toEqual([1, 0]);
@@ -114,7 +114,7 @@ describe.skipIf(server === "")("a database", () => {
     ] as [TargetSessionAttrs, string][])(
       "The setting targetSessionAttrs %s refuses a primary",
       async (targetSessionAttrs, reason) => {
-        const db = open({ url: server, targetSessionAttrs, connectTimeout: 4000 });
+        const db = open({ url: server, targetSessionAttrs, connectTimeout: 4 });
         await expect(db).rejects.toThrow(reason);
       },
     );
@@ -205,7 +205,7 @@ describe.skipIf(server === "")("a database", () => {
       ["returns no text", () => 42 as unknown as string, "it returned no string"],
       ["never ends", () => new Promise<string>(() => {}), "it took too long"],
     ])("A connection fails if the function for its password %s", async (_, password, reason) => {
-      const error = await open({ url: server, user: "password", password, connectTimeout: 100 }).catch(
+      const error = await open({ url: server, user: "password", password, connectTimeout: 0.1 }).catch(
         (e: unknown) => e,
       );
       expect(error).toBeInstanceOf(OperationalError);

@@ -4,12 +4,13 @@ import { DatabaseConfig } from "../../../src/engines/db/config.js";
 import type { Cursor, Database, Row, SqlQuery, SqlTag } from "../../../src/engines/db/database.js";
 import { OperationalError, ParameterTypeError, ProgrammingError } from "../../../src/engines/db/errors.js";
 import { LazyDatabase } from "../../../src/engines/db/lazy-database.js";
-import { PoolDatabase } from "../../../src/engines/db/pool-database.js";
-import { ValueError } from "../../../src/internal/value-error.js";
+import { PoolDatabase } from "../../../src/engines/db/pool/pool-database.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 import { service } from "../../support/service.js";
 import { engines } from "./engines.js";
 
-const notConnected = "the database is not connected yet: it is there once the application has started";
+const notConnected =
+  "app.database was used before the application was started: use it in handlers and startup hooks, or after app.start()";
 
 const failure = (promise: PromiseLike<unknown>): Promise<unknown> =>
   Promise.resolve(promise).then(

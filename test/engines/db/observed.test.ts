@@ -2,7 +2,7 @@ import { App, UniqueViolation } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
-import { PoolDatabase } from "../../../src/engines/db/pool-database.js";
+import { PoolDatabase } from "../../../src/engines/db/pool/pool-database.js";
 import { judge, sample, sumOf } from "../../batteries/metrics/scrape.js";
 import { send } from "../../batteries/wire.js";
 import { service } from "../../support/service.js";
@@ -47,7 +47,7 @@ describe("the health of a database", () => {
     beforeEach(async () => {
       proxy = await FaultProxy.start(server);
       const app = quietApp().enableHealthChecks();
-      app.enableDatabase({ url: proxy.through(server), sslmode: "disable", poolSize: 2, acquireTimeout: 300 });
+      app.enableDatabase({ url: proxy.through(server), sslmode: "disable", poolSize: 2, acquireTimeout: 0.3 });
       wire = await serve(app, { debug: false });
     });
 

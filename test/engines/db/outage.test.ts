@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { OperationalError } from "../../../src/engines/db/errors.js";
-import { Outage } from "../../../src/engines/db/outage.js";
+import { Outage } from "../../../src/engines/db/pool/outage.js";
 
 describe("an outage", () => {
   beforeEach(() => {

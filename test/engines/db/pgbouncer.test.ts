@@ -6,8 +6,8 @@ import type { DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { DataError, OperationalError, ProgrammingError, UniqueViolation } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { sql } from "../../../src/engines/db/sql.js";
-import { bindDatabase, createTables, F } from "../../../src/orm/index.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
+import { bindDatabase, createTables, F } from "../../../src/entry/orm.js";
 import { Author, Book, bookshop, seed } from "../../orm/bookshop.js";
 import { service } from "../../support/service.js";
 import { makeDatabase } from "./engines.js";
@@ -87,7 +87,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
           expect(await tx.fetchval("select current_setting('statement_timeout')")).toBe("5s");
           expect(await tx.fetchval("select pg_backend_pid()")).toBe(pid);
         },
-        { isolation: "serializable", statementTimeout: 5000 },
+        { isolation: "serializable", statementTimeout: 5 },
       );
       const failing = db.transaction(async (tx) => {
         await tx.execute("insert into steps values (3)");
@@ -148,7 +148,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     });
 
     it("A statement behind PgBouncer is stopped at its time limit, though the server knows of no limit", async () => {
-      const impatient = await open({ poolSize: 1, statementTimeout: 200 });
+      const impatient = await open({ poolSize: 1, statementTimeout: 0.2 });
       const error = await impatient.fetch("select pg_sleep(44)").catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(OperationalError);
       expect(error).toMatchObject({ sqlstate: "57014" });
@@ -189,7 +189,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
   it("Many clients share a few connections of the server behind PgBouncer", async () => {
     await db.script("create table hits (id int primary key, n int not null); insert into hits values (1, 0), (2, 0)");
     // Each is a process of its own as far as the pooler can tell.
-    const clients = await Promise.all(Array.from({ length: 12 }, () => open({ poolSize: 4, acquireTimeout: 20_000 })));
+    const clients = await Promise.all(Array.from({ length: 12 }, () => open({ poolSize: 4, acquireTimeout: 20 })));
     let most = 0;
     let done = false;
     const watching = (async () => {
@@ -279,7 +279,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
     it("A connection to PgBouncer without the option fails with an error that names the option", async () => {
       const plain = new URL(url);
       plain.searchParams.delete("pgbouncer");
-      const error = await openDatabase({ url: plain.href, connectTimeout: 60_000 }).catch((reason: unknown) => reason);
+      const error = await openDatabase({ url: plain.href, connectTimeout: 60 }).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(OperationalError);
       expect((error as Error).message).toContain("unsupported startup parameter: statement_timeout");
       expect((error as Error).message).toContain("preparedStatements: false");

@@ -101,7 +101,7 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   it("A call is refused after acquireTimeout if all connections are in use, and later calls work", async () => {
-    const db = await open({ poolSize: 1, acquireTimeout: 100 });
+    const db = await open({ poolSize: 1, acquireTimeout: 0.1 });
     await db.transaction(async () => {
       const errors = await Promise.all([
         db.fetch("select 1").catch((error: unknown) => error),
@@ -181,7 +181,7 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   it("A pool without prepared statements prepares none, and still limits the time of a statement", async () => {
-    const db = await open({ poolSize: 1, preparedStatements: false, statementTimeout: 300 });
+    const db = await open({ poolSize: 1, preparedStatements: false, statementTimeout: 0.3 });
     expect(await db.fetchval("select $1::int + 1", [1])).toBe(2);
     expect(await db.fetchval("select count(*) from pg_prepared_statements")).toBe(0);
     await expect(db.fetch("select pg_sleep(30)")).rejects.toMatchObject({ sqlstate: "57014" });
@@ -189,16 +189,16 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   it("A transaction or a session can have a longer time limit for statements than others", async () => {
-    const db = await open({ poolSize: 1, statementTimeout: 100 });
+    const db = await open({ poolSize: 1, statementTimeout: 0.1 });
     const slow = "select 'done' from pg_sleep(0.4)";
     await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
     expect(await db.transaction((tx) => tx.fetchval(slow), { statementTimeout: 0 })).toBe("done");
-    expect(await db.session((session) => session.fetchval(slow), { statementTimeout: 5000 })).toBe("done");
+    expect(await db.session((session) => session.fetchval(slow), { statementTimeout: 5 })).toBe("done");
     await expect(db.fetchval(slow)).rejects.toMatchObject({ sqlstate: "57014" });
   });
 
   it("The pool closes idle connections, except the last one", async () => {
-    const db = await open({ poolSize: 4, idleTimeout: 50 });
+    const db = await open({ poolSize: 4, idleTimeout: 0.05 });
     const sleeping = Array.from({ length: 4 }, () => db.fetch("select pg_sleep(0.5)"));
     await vi.waitFor(() => expect(db.stats().total).toBe(4));
     await Promise.all(sleeping);
@@ -207,7 +207,7 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   it("Connections are replaced after their lifetime, without breaking running work", async () => {
-    const db = await open({ poolSize: 2, maxLifetime: 100 });
+    const db = await open({ poolSize: 2, maxLifetime: 0.1 });
     const pid = (queries: Queries) => queries.fetchval<number>("select pg_backend_pid()");
     const first = await pid(db);
     await vi.waitFor(async () => expect(await pid(db)).not.toBe(first), { timeout: 10_000 });
@@ -226,9 +226,9 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   it("A lifetime of 0 keeps connections forever", async () => {
-    const db = await open({ poolSize: 1, maxLifetime: 0, idleTimeout: 1 });
+    const db = await open({ poolSize: 1, maxLifetime: 0, idleTimeout: 0.001 });
     const first = await pids(db, 1);
-    const reference = await open({ poolSize: 1, maxLifetime: 1 });
+    const reference = await open({ poolSize: 1, maxLifetime: 0.001 });
     const replaced = await pids(reference, 1);
     await vi.waitFor(async () => expect(await pids(reference, 1)).not.toEqual(replaced), { timeout: 10_000 });
     expect(await pids(db, 1)).toEqual(first);
@@ -290,7 +290,7 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select n from counter")).toBe(8);
   });
 
-  it("A listener goes on after its connection was cut", async () => {
+  it("A listener continues after its connection was cut", async () => {
     const proxy = await FaultProxy.start(url);
     const db = await openDatabase({ url: proxy.through(url), sslmode: "disable", poolSize: 1 });
     const seen: string[] = [];
@@ -307,7 +307,7 @@ describe.skipIf(server === "")("the pool", () => {
     await proxy.close();
   });
 
-  it("A notification handler that throws is reported, and the others go on", async () => {
+  it("A notification handler that throws is reported, and the others continue", async () => {
     const errors: string[] = [];
     const logger = { error: (message: string) => errors.push(message), warn() {}, info() {}, debug() {} };
     const db = await openDatabase({ url, sslmode: "disable" }, { logger: logger as never });

@@ -10,7 +10,7 @@ import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { statementName } from "../../../src/engines/db/statements.js";
-import type { Logger } from "../../../src/internal/logger.js";
+import type { Logger } from "../../../src/kit/logger.js";
 import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { makeDatabase } from "./engines.js";
@@ -107,7 +107,7 @@ describe.skipIf(pooler === "")("prepared statements behind PgBouncer in transact
     } finally {
       await Promise.all([first.end(), second.end()]);
     }
-  }, 120_000);
+  });
 
   it("Prepared statements of many connections behind PgBouncer are correct, and the log names the option once", async () => {
     const warn = vi.fn();
@@ -126,7 +126,7 @@ describe.skipIf(pooler === "")("prepared statements behind PgBouncer in transact
     expect(named.length).toBeGreaterThan(0);
     expect(named.length).toBeLessThanOrEqual(2);
     await Promise.all(databases.map((db) => db.close()));
-  }, 60_000);
+  });
 
   it("A statement name that is taken fails the transaction with an error that names the option, and retry repeats it", async () => {
     const text = "select 'in a transaction' as answer";
@@ -158,5 +158,5 @@ describe.skipIf(pooler === "")("prepared statements behind PgBouncer in transact
     const retrying = await openDatabase({ url, poolSize: 1 });
     expect(await retrying.transaction((tx) => tx.fetchval(text), { retry: 1 })).toBe("in a transaction");
     await retrying.close();
-  }, 60_000);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { summarize } from "../../../src/engines/db/query-summary.js";
+import { summarize } from "../../../src/engines/db/sql/query-summary.js";
 
 describe("the summary of a statement", () => {
   it.each([

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database, Queries } from "../../../src/engines/db/database.js";
 import { ProgrammingError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { sessionStateOf } from "../../../src/engines/db/session-state.js";
 import { firstKeyword } from "../../../src/engines/db/statements.js";
-import { ValueError } from "../../../src/internal/value-error.js";
+import { sessionStateOf } from "../../../src/engines/db/transaction/session-state.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 import { service } from "../../support/service.js";
 import { engines } from "./engines.js";
 

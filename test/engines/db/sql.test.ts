@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { quoteIdentifier, sql } from "../../../src/engines/db/sql.js";
+import { quoteIdentifier, sql } from "../../../src/engines/db/sql/sql.js";
 
 describe("sql", () => {
   it("The sql tag numbers its parameters", () => {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Connection } from "../../../src/engines/db/connection.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
-import { Job } from "../../../src/engines/db/job.js";
+import { Execution } from "../../../src/engines/db/pool/execution.js";
+import { WaitingLine } from "../../../src/engines/db/pool/waiting-line.js";
 import { internalStatement } from "../../../src/engines/db/statements.js";
-import { WaitingLine } from "../../../src/engines/db/waiting-line.js";
 
-const job = (): Job => {
-  const made = new Job(internalStatement("select 1"), [], "execute", false);
+const execution = (): Execution => {
+  const made = new Execution(internalStatement("select 1"), [], "execute", false);
   made.promise.catch(() => {});
   return made;
 };
@@ -20,21 +20,21 @@ describe("WaitingLine", () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it("The waiting line gives any number of jobs in the order in which they came", () => {
-    const jobs = Array.from({ length: 3000 }, job);
-    for (const each of jobs) line.addJob(each);
+  it("The waiting line gives any number of executions in the order in which they came", () => {
+    const executions = Array.from({ length: 3000 }, execution);
+    for (const each of executions) line.addExecution(each);
     expect(line.length).toBe(3000);
-    const left = jobs.map(() => line.shiftJob());
-    expect(left).toEqual(jobs);
-    expect(line.shiftJob()).toBeUndefined();
+    const left = executions.map(() => line.shiftExecution());
+    expect(left).toEqual(executions);
+    expect(line.shiftExecution()).toBeUndefined();
     expect(line.empty).toBe(true);
   });
 
-  it("The waiting line rejects each job when its own time is over", async () => {
-    const [early, late] = [job(), job()];
-    line.addJob(early);
+  it("The waiting line rejects each execution when its own time is over", async () => {
+    const [early, late] = [execution(), execution()];
+    line.addExecution(early);
     await vi.advanceTimersByTimeAsync(60);
-    line.addJob(late);
+    line.addExecution(late);
     await vi.advanceTimersByTimeAsync(50);
     expect([early.settled, late.settled]).toEqual([true, false]);
     await expect(early.promise).rejects.toThrow("too long");
@@ -43,11 +43,11 @@ describe("WaitingLine", () => {
     expect(line.empty).toBe(true);
   });
 
-  it("A job that was removed is not rejected when its time is over", async () => {
-    const [first, second] = [job(), job()];
-    line.addJob(first);
-    line.addJob(second);
-    expect(line.shiftJob()).toBe(first);
+  it("An execution that was removed is not rejected when its time is over", async () => {
+    const [first, second] = [execution(), execution()];
+    line.addExecution(first);
+    line.addExecution(second);
+    expect(line.shiftExecution()).toBe(first);
     second.abandon(new OperationalError("cancelled"));
     expect(line.empty).toBe(true);
     await vi.advanceTimersByTimeAsync(200);
@@ -56,30 +56,30 @@ describe("WaitingLine", () => {
   });
 
   it("An empty waiting line keeps no timer", () => {
-    line.addJob(job());
+    line.addExecution(execution());
     expect(vi.getTimerCount()).toBe(1);
-    line.addJob(job());
+    line.addExecution(execution());
     expect(vi.getTimerCount()).toBe(1);
-    line.shiftJob();
-    line.shiftJob();
+    line.shiftExecution();
+    line.shiftExecution();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("The waiting line knows if a job or a caller has waited longest", async () => {
-    line.addJob(job());
+  it("The waiting line knows if an execution or a caller has waited longest", async () => {
+    line.addExecution(execution());
     await vi.advanceTimersByTimeAsync(1);
     const connection = {} as Connection;
     const given = line.addCaller();
     expect(line.nextIsCaller).toBe(false);
-    line.shiftJob();
+    line.shiftExecution();
     expect(line.nextIsCaller).toBe(true);
     line.shiftCaller()!(connection);
     expect(await given).toBe(connection);
   });
 
-  it("The waiting line rejects all jobs and callers at once", async () => {
-    const waiting = [job(), job()];
-    for (const each of waiting) line.addJob(each);
+  it("The waiting line rejects all executions and callers at once", async () => {
+    const waiting = [execution(), execution()];
+    for (const each of waiting) line.addExecution(each);
     const caller = line.addCaller();
     line.refuseAll(new OperationalError("closed"));
     for (const { promise } of waiting) await expect(promise).rejects.toThrow("closed");

@@ -26,7 +26,7 @@ async function fail(breaker: Breaker): Promise<void> {
   await breaker.report((await breaker.admit()).ticket, "failure");
 }
 
-/** Waits until a request may go on. */
+/** Waits until a request may continue. */
 async function admitted(breaker: Breaker): Promise<Admission> {
   let admission = await breaker.admit();
   await until(async () => {

@@ -1,4 +1,4 @@
-import { KvStoreError, openKvStore, RateLimitConfig } from "stoa";
+import { App, KvStoreError, openKvStore, RateLimitConfig } from "stoa";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { cacheTime } from "../../../src/batteries/cache/store.js";
 import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
@@ -7,20 +7,20 @@ import { twoApps } from "./apps.js";
 import { cli, type RedisCluster, startCluster } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
-/** Milliseconds that a call may take while a master dies. A busy machine is allowed more: the test is about calls that hang. */
-const shortTimeout = 1000;
-const longest = 10 * shortTimeout;
+/** Seconds that a call may take while a master dies. A busy machine is allowed more: the test is about calls that hang. */
+const shortTimeout = 1;
+const longest = 10_000 * shortTimeout;
 
 describe.skipIf(!service("redis"))("a cluster of three masters and three replicas", { timeout: 120_000 }, () => {
   let cluster: RedisCluster;
   beforeAll(async () => {
     cluster = await startCluster();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
   });
 
-  const open = (commandTimeout = 20_000) => testStore({ url: cluster.url, clusterMode: true, commandTimeout });
+  const open = (commandTimeout = 20) => testStore({ url: cluster.url, clusterMode: true, commandTimeout });
 
   it("A cluster executes calls with keys of all its servers", async () => {
     const kv = await open();
@@ -46,6 +46,14 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     await expect(both.run(["a", "b"])).rejects.toBeInstanceOf(KvStoreError);
     await expect(kv.transaction((t) => [t.incr("a"), t.incr("b"), t.incr("c")])).rejects.toBeInstanceOf(KvStoreError);
     expect(await kv.lock("job", { ttl: 5 }, ({ token }) => token)).toBeGreaterThan(0);
+  });
+
+  it("A store without clusterMode fails at the start if its server is part of a cluster, also if it is not required", async () => {
+    const message = `is part of a cluster: set clusterMode: true`;
+    await expect(openKvStore(cluster.url)).rejects.toThrow(message);
+    const app = new App().enableKvstore({ url: cluster.url, required: false });
+    await expect(app.start()).rejects.toThrow(message);
+    await app.stop();
   });
 
   it("A cluster waits for values and delivers messages", async () => {
@@ -85,7 +93,7 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
   });
 
   it("Calls under load follow a slot that moves, without an error", async () => {
-    const kv = await openKvStore({ url: cluster.url, clusterMode: true, commandTimeout: 20_000 });
+    const kv = await openKvStore({ url: cluster.url, clusterMode: true, commandTimeout: 20 });
     onTestFinished(() => kv.close());
     const keys = Array.from({ length: 20 }, (_, i) => `{moving}:${i}`);
     await Promise.all(keys.map((key) => kv.set(key, "0")));

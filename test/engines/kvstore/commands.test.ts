@@ -255,9 +255,9 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => kv.get(7 as never)).toThrow("a key of the key-value store must be a string, not 7");
     expect(() => kv.set("a", {} as never)).toThrow("use setJson() for objects");
     expect(() => kv.set("a", Number.NaN)).toThrow("a value must be a string, a number or bytes");
-    expect(() => kv.set("a", "1", { ttl: 0 })).toThrow("ttl must be a number of seconds above 0, not 0");
+    expect(() => kv.set("a", "1", { ttl: 0 })).toThrow(/^ttl must be a duration above 0 .*, not 0$/);
     expect(() => kv.set("a", "1", { ttl: 1, keepTtl: true })).toThrow("ttl or keepTtl");
-    expect(() => kv.list("a").waitShift(0)).toThrow("the time to wait must be a number of seconds above 0");
+    expect(() => kv.list("a").waitShift(0)).toThrow("the time to wait must be a duration above 0");
   });
 
   it("An error of the server is reported in words, without the arguments of the call", async () => {

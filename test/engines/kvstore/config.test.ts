@@ -11,8 +11,8 @@ describe("KvStoreConfig", () => {
   });
 
   it("KvStoreConfig treats null and undefined as the defaults", () => {
-    expect(KvStoreConfig.from(null).address).toBe("127.0.0.1:6379");
-    expect(KvStoreConfig.from(undefined).address).toBe("127.0.0.1:6379");
+    expect(KvStoreConfig.from([null]).address).toBe("127.0.0.1:6379");
+    expect(KvStoreConfig.from([]).address).toBe("127.0.0.1:6379");
     expect(new KvStoreConfig(null).address).toBe("127.0.0.1:6379");
   });
 
@@ -29,6 +29,12 @@ describe("KvStoreConfig", () => {
     expect(config.password).toBe("s@cret");
     expect(config.tls).toEqual({});
     expect(config.servers).toEqual([{ host: "kv.example", port: 6380 }]);
+  });
+
+  it("The timeouts of KvStoreConfig are durations in seconds", () => {
+    expect(new KvStoreConfig()).toMatchObject({ commandTimeout: 2, connectTimeout: 5 });
+    const config = new KvStoreConfig({ commandTimeout: "250ms", connect_timeout: 3 });
+    expect(config).toMatchObject({ commandTimeout: 0.25, command_timeout: 0.25, connectTimeout: 3 });
   });
 
   it("KvStoreConfig reads the nodes of a cluster", () => {
@@ -55,7 +61,8 @@ describe("KvStoreConfig", () => {
     [{ nodes: ["b:7000"] }, "option 'nodes' in KvStoreConfig goes with clusterMode only"],
     [{ database: 1, clusterMode: true }, "option 'database' in KvStoreConfig must be 0 in cluster mode"],
     [{ username: "app" }, "option 'username' in KvStoreConfig needs a password"],
-    [{ commandTimeout: 0 }, "option 'commandTimeout' in KvStoreConfig must be an integer from 1"],
+    [{ commandTimeout: 0 }, "option 'commandTimeout' in KvStoreConfig must be a duration from 1ms to 24d, not 0"],
+    [{ connectTimeout: 5_000_000 }, "option 'connectTimeout' in KvStoreConfig must be a duration from 1ms to 24d"],
     [{ tls: "yes" }, "option 'tls' in KvStoreConfig must be true or false, or an object"],
     [{ tls: { cert: "x" } }, "needs both 'cert' and 'key'"],
     [{ tls: { cA: "x" } }, "unknown option 'cA' in option 'tls' of KvStoreConfig"],
@@ -90,8 +97,8 @@ describe("enableKvstore", () => {
     expect(() => new App().kvstore).toThrow("app.kvstore needs app.enableKvstore()");
   });
 
-  it("A call on app.kvstore before the start throws that the store is not connected yet", () => {
+  it("A call on app.kvstore before the start throws an error that says so", () => {
     const app = new App().enableKvstore();
-    expect(() => app.kvstore.get("a")).toThrow("is connected when the application starts");
+    expect(() => app.kvstore.get("a")).toThrow("app.kvstore.get was used before the application was started");
   });
 });

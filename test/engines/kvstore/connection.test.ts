@@ -36,21 +36,21 @@ async function fakeServer(onData: (socket: Socket, chunk: Buffer) => void): Prom
 describe("the start without a server", () => {
   it("A start without a server fails within the time with one error that names address and cause", async () => {
     const port = await freePort();
-    const error = await errorOf(openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 300 }));
+    const error = await errorOf(openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 0.3 }));
     expect(error.code).toBe("UNREACHABLE");
     expect(error.message).toContain(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
   });
 
   it("A start without a cluster fails with an error that names the cause", async () => {
     const port = await freePort();
-    const options = { url: `redis://127.0.0.1:${port}`, clusterMode: true, connectTimeout: 500 };
+    const options = { url: `redis://127.0.0.1:${port}`, clusterMode: true, connectTimeout: 0.5 };
     const error = await errorOf(openKvStore(options));
     expect(error.message).toContain("ECONNREFUSED");
   });
 
   it("A start with a server that accepts connections and never replies fails", async () => {
     const url = await fakeServer(() => undefined);
-    const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
+    const error = await errorOf(openKvStore({ url, connectTimeout: 0.4, commandTimeout: 0.1 }));
     expect(error.code).toBe("UNREACHABLE");
   });
 
@@ -58,7 +58,7 @@ describe("the start without a server", () => {
     "A start with a server that speaks another protocol fails: %j",
     async (reply) => {
       const url = await fakeServer((socket) => void socket.write(reply));
-      const error = await errorOf(openKvStore({ url, connectTimeout: 400, commandTimeout: 100 }));
+      const error = await errorOf(openKvStore({ url, connectTimeout: 0.4, commandTimeout: 0.1 }));
       expect(error.code).toBe("UNREACHABLE");
     },
   );
@@ -68,7 +68,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
   it("The start waits for a server that is just starting", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
-    const opening = openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 30_000 });
+    const opening = openKvStore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 30 });
     const server = await startServer(port, folder.path);
     const kv = await opening;
     await kv.ping();
@@ -90,7 +90,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
   });
 
   it("A cluster configuration for a server that is no cluster fails with an error that says so", async () => {
-    const error = await errorOf(openKvStore({ url: redisUrl, clusterMode: true, connectTimeout: 2000 }));
+    const error = await errorOf(openKvStore({ url: redisUrl, clusterMode: true, connectTimeout: 2 }));
     expect(error.message).toContain("cluster support disabled");
   });
 
@@ -174,7 +174,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     });
 
     it("Calls to a paused server fail within the time limit, then at once, and work again afterwards", async () => {
-      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 300, connectTimeout: 2000 });
+      const kv = await openKvStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 0.3, connectTimeout: 2 });
       onTestFinished(() => kv.close());
       // A busy machine may take longer than the short time of this store.
       await until(() =>
@@ -225,7 +225,7 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     });
     await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
     const url = `redis://127.0.0.1:${(proxy.address() as { port: number }).port}`;
-    const kv = await openKvStore({ url, commandTimeout: 400, connectTimeout: 2000 });
+    const kv = await openKvStore({ url, commandTimeout: 0.4, connectTimeout: 2 });
     onTestFinished(async () => {
       await kv.close();
       proxy.close();
@@ -378,7 +378,7 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
 
   it("A wrong password is reported at once, without showing it", async () => {
     const error = await errorOf(
-      openKvStore({ url: url(), tls: { ca }, username: "app", password: "guess-it", connectTimeout: 60_000 }),
+      openKvStore({ url: url(), tls: { ca }, username: "app", password: "guess-it", connectTimeout: 60 }),
     );
     expect(error.message).toContain("WRONGPASS");
     const { inspect } = await import("node:util");
@@ -386,27 +386,25 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
   });
 
   it("A missing password is reported as needed", async () => {
-    const error = await errorOf(openKvStore({ url: url(), tls: { ca }, connectTimeout: 60_000 }));
+    const error = await errorOf(openKvStore({ url: url(), tls: { ca }, connectTimeout: 60 }));
     expect(error.message).toContain("NOAUTH");
   });
 
   it("A certificate that is not trusted is reported", async () => {
-    const error = await errorOf(
-      openKvStore({ url: url(), username: "app", password: "s3cret", connectTimeout: 60_000 }),
-    );
+    const error = await errorOf(openKvStore({ url: url(), username: "app", password: "s3cret", connectTimeout: 60 }));
     expect(error.message).toMatch(/certificate/);
   });
 
   it("A certificate of another name is reported", async () => {
     const options = { url: `rediss://127.0.0.1:${port}`, tls: { ca }, username: "app", password: "s3cret" };
-    const error = await errorOf(openKvStore({ ...options, connectTimeout: 60_000 }));
+    const error = await errorOf(openKvStore({ ...options, connectTimeout: 60 }));
     expect(error.message).toMatch(/altnames|IP/);
     const kv = await openKvStore({ ...options, tls: { ca, servername: "localhost" } });
     await kv.close();
   });
 
   it("A plain connection to a server with TLS fails", async () => {
-    const error = await errorOf(openKvStore({ url: `redis://localhost:${port}`, connectTimeout: 500 }));
+    const error = await errorOf(openKvStore({ url: `redis://localhost:${port}`, connectTimeout: 0.5 }));
     expect(error.code).toBe("UNREACHABLE");
   });
 });

@@ -12,9 +12,10 @@ import { redisUrl, until } from "./store.js";
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 describe("the start of an application with a key-value store", () => {
-  it("The start fails with the address and the cause if there is no server", async () => {
+  it("The start fails with the address and the cause if there is no server and the store is required", async () => {
     const port = await freePort();
-    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, connectTimeout: 200 });
+    const url = `redis://127.0.0.1:${port}`;
+    const app = new App().enableKvstore({ url, connectTimeout: 0.2, required: true });
     app.logger = silent;
     await expect(app.start()).rejects.toThrow(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
   });
@@ -70,7 +71,7 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
     expect(await early.delete("greeting")).toBe(1);
   });
 
-  it("The key-value store is part of readiness, and its calls are counted", async () => {
+  it("A required key-value store is part of readiness, and its calls are counted", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
     let server = await startServer(port, folder.path);
@@ -78,7 +79,8 @@ describe.skipIf(!service("redis"))("enableKvstore", () => {
       await server.kill();
       await folder.remove();
     });
-    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}` }).enableHealthChecks({ cacheSeconds: 0 });
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, required: true });
+    app.enableHealthChecks({ cacheSeconds: 0 });
     app.enableMetrics();
     app.logger = silent;
     app.get("/", (request) => request.kv.incr("visits"));

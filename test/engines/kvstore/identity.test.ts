@@ -79,7 +79,7 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect(await store.add("id", until)).toBe(true);
     expect(await store.add("id", until)).toBe(false);
     expect(await store.has("id")).toBe(true);
-    expect(await kv.ttl("revoked:id")).toBeGreaterThan(100);
+    expect(await kv.ttl("revoked:{0}:id:id")).toBeGreaterThan(100);
     expect(await store.add("old", 0)).toBe(true);
   });
 
@@ -99,10 +99,11 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect((await one.get("/", { authorization })).status).toBe(401);
   });
 
-  it("Tokens are refused with 503 while the store of revocations is away, and accepted when it is back", async () => {
+  it("Tokens are refused with 503 while the store of revocations is away, and accepted when it is back with its data", async () => {
     const folder = await temporaryFolder();
     const port = await freePort();
-    let server = await startServer(port, folder.path);
+    const persistent = ["--appendonly", "yes", "--appendfsync", "always"];
+    let server = await startServer(port, folder.path, persistent);
     onTestFinished(async () => {
       await server.kill();
       await folder.remove();
@@ -119,7 +120,7 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect((await one.get("/", headers)).status).toBe(200);
     await server.kill();
     expect((await one.get("/", headers)).status).toBe(503);
-    server = await startServer(port, folder.path);
+    server = await startServer(port, folder.path, persistent);
     await until(async () => (await one.get("/", headers)).status === 200);
   });
 });

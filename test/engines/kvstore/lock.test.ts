@@ -73,8 +73,13 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
 
   it("A lock refuses invalid options", async () => {
     const kv = await testStore();
-    await expect(kv.lock("a", { ttl: 0 }, () => 1)).rejects.toThrow("ttl must be a number of seconds above 0");
-    await expect(kv.lock("a", { wait: -1 }, () => 1)).rejects.toThrow("wait must be a number of seconds of at least 0");
+    await expect(kv.lock("a", { ttl: 0 }, () => 1)).rejects.toThrow(
+      "option 'ttl' in lock() must be a duration from 1ms to 24d, not 0",
+    );
+    await expect(kv.lock("a", { ttl: "90d" }, () => 1)).rejects.toThrow("must be a duration from 1ms to 24d");
+    await expect(kv.lock("a", { wait: -1 }, () => 1)).rejects.toThrow(
+      "option 'wait' in lock() must be a duration of at least 0, not -1",
+    );
     await expect(kv.lock("a", {} as never)).rejects.toThrow("lock() takes a function (lock) last");
   });
 });

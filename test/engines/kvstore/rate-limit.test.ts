@@ -94,7 +94,7 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     const full = await window.take("x", 10);
     expect(full.allowed).toBe(false);
     expect(full.retryMs).toBeLessThanOrEqual(61_000);
-    // What is kept was moved: it does not begin anew with each request that is refused.
+    // What is kept was moved: it does not start over with each request that is refused.
     expect(Number(await kv.get("rate:1:p:x"))).toBeLessThan(later - 3_000_000);
     const kept = await kv.eval<string>("return tostring(cmsgpack.unpack(redis.call('GET', KEYS[1]))[1])", [
       "rate:1:q:x",

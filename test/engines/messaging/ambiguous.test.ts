@@ -26,7 +26,7 @@ class UnsureBroker extends MemoryBroker {
 describe("An acknowledgement that was applied and reported an error", () => {
   const open = clients({ connect: () => new UnsureBroker() });
 
-  it("A message whose acknowledgement was applied but failed is handled once, is no dead letter, and those after it go on", async () => {
+  it("A message whose acknowledgement was applied but failed is handled once, is no dead letter, and those after it continue", async () => {
     const client = await open();
     const name = uniqueTopic();
     const seen: unknown[] = [];
@@ -46,7 +46,7 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
   const open = clients({
     connect: async () => {
       const library = unsure(await loadKafka());
-      return new KafkaBroker(library, LogBrokerConfig.from({ brokers: [kafka!], groupId: uniqueTopic("unsure") }));
+      return new KafkaBroker(library, new LogBrokerConfig({ brokers: [kafka!], groupId: uniqueTopic("unsure") }));
     },
   });
 
@@ -55,7 +55,7 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
     const name = uniqueTopic();
     const seen: unknown[] = [];
     const consumer = await client.subscribe(name, {}, ({ value }) => void seen.push(value));
-    failures.commit = 1;
+    failures.commit = 4;
     await client.publish(name, 1, { key: "k" });
     await until(() => failures.commit === 0 && !consumer.connected, "the commit fails");
     await until(() => consumer.connected, "the consumer is connected again");
@@ -64,7 +64,7 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
     expect(seen).toEqual([1, 2]);
     await until(async () => (await consumer.lag()) === 0);
     expect(await client.deadLetters.list(name)).toEqual([]);
-  }, 60_000);
+  });
 
   it("A transaction that was committed though the commit failed has its effect once, and its messages are not handled again", async () => {
     const client = await open();
@@ -84,16 +84,19 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
     expect(out).toEqual([1, 2]);
     expect(calls).toEqual([1, 2]);
     expect(await client.deadLetters.list(input)).toEqual([]);
-  }, 60_000);
+  });
 
   function unsure(library: KafkaLibrary): KafkaLibrary {
-    class Consumer extends library.Consumer {
-      override async commit(options: Parameters<InstanceType<KafkaLibrary["Consumer"]>["commit"]>[0]): Promise<void> {
-        await super.commit(options);
+    const { api } = library.offsetCommitV9;
+    const commitOffsets: KafkaLibrary["offsetCommitV9"]["api"] = {
+      async async(connection, ...request) {
+        const response = await api.async(connection, ...request);
+        const [{ partitions }] = request[4] as [{ partitions: { committedOffset: bigint }[] }];
         // The first commits are those of the place where the group begins.
-        if (options.offsets.some(({ offset }) => offset > 0n)) fail("commit");
-      }
-    }
+        if (partitions.some(({ committedOffset }) => committedOffset > 0n)) fail("commit");
+        return response;
+      },
+    };
     class Producer extends library.Producer {
       override async beginTransaction() {
         const transaction = await super.beginTransaction();
@@ -105,7 +108,7 @@ describe.skipIf(!kafka)("Commits of Kafka that were applied and reported an erro
         return transaction;
       }
     }
-    return { ...library, Consumer, Producer };
+    return { ...library, offsetCommitV9: { api: commitOffsets }, Producer };
   }
 
   function fail(what: keyof typeof failures): void {

@@ -1,10 +1,9 @@
 import { connect } from "amqplib";
 import { AmqpConfig, type AmqpTopicOptions, App } from "stoa";
 import { createAmqpBroker, type MessagingError } from "stoa/messaging";
+import { testBroker, testBrokerFaults } from "stoa/testing/broker";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
-import { batchContract, requestContract } from "./batch-contract.js";
-import { contract, delayContract, faultsContract, groupsContract } from "./contract.js";
 import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
 
@@ -13,11 +12,7 @@ const url = service("rabbitmq");
 describe.skipIf(!url)("RabbitMQ", () => {
   const backend = { connect: () => createAmqpBroker(url) };
   const open = clients(backend);
-  contract("RabbitMQ", backend);
-  groupsContract("RabbitMQ", backend);
-  batchContract("RabbitMQ", backend);
-  requestContract("RabbitMQ", backend);
-  delayContract("RabbitMQ", backend);
+  testBroker({ name: "RabbitMQ", ...backend, abilities: ["broadcast", "delay"] }, { describe, it });
 
   describe("behind a connection that breaks", () => {
     let tunnel: Tunnel;
@@ -25,11 +20,13 @@ describe.skipIf(!url)("RabbitMQ", () => {
       tunnel = await startTunnel(Number(new URL(url!).port));
     });
     afterAll(() => tunnel.close());
-    faultsContract("RabbitMQ", {
+    const behindTunnel = {
+      name: "RabbitMQ",
       connect: () => createAmqpBroker(`amqp://guest:guest@127.0.0.1:${tunnel.port}`),
       stop: () => tunnel.cut(),
       start: () => tunnel.mend(),
-    });
+    };
+    testBrokerFaults(behindTunnel, { describe, it });
   });
 
   it("A message that no queue would receive is refused", async () => {
@@ -76,8 +73,10 @@ describe.skipIf(!url)("RabbitMQ", () => {
     }
     await client.publish(name, 1, { key: "order.us.1" });
     await client.publish(name, 2, { key: "order.eu.2" });
-    await until(() => seen.length === 3);
-    expect(seen.toSorted()).toEqual(["all:1", "all:2", "eu:2"]);
+    await client.publish(name, 3, { key: "order.us.3", delay: 0.03 });
+    await client.publish(name, 4, { key: "order.eu.4", delay: 0.03 });
+    await until(() => seen.length === 6);
+    expect(seen.toSorted()).toEqual(["all:1", "all:2", "all:3", "all:4", "eu:2", "eu:4"]);
     await client.close();
   });
 
@@ -101,6 +100,14 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.publish(byHeader, "gold", { headers: { tier: "gold" } });
     await until(() => seen.length === 2);
     expect(seen).toEqual(["mail", "gold"]);
+    const delay = 0.05;
+    await client.publish(direct, "late sms", { key: "sms", delay });
+    await client.publish(direct, "late mail", { key: "mail", delay });
+    await client.publish(byHeader, "late silver", { headers: { tier: "silver" }, delay });
+    await until(() => seen.length === 3);
+    await client.publish(byHeader, "late gold", { headers: { tier: "gold" }, delay });
+    await until(() => seen.length === 4);
+    expect(seen).toEqual(["mail", "gold", "late mail", "late gold"]);
     await client.close();
   });
 
@@ -217,8 +224,53 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
+  it("A consumer that is paused and resumed many times makes no dead letters of messages that it has not begun", async () => {
+    // The broker makes a dead letter of a message that comes back twice.
+    const client = await connected({ connect: () => createAmqpBroker({ url: url!, deliveryLimit: 1 }) });
+    const name = uniqueTopic();
+    const seen = new Set<unknown>();
+    const consumer = await client.subscribe(name, {}, ({ value }) => void seen.add(value));
+    const count = 100;
+    consumer.pause();
+    await client.publishBatch(
+      name,
+      Array.from({ length: count }, (_, value) => ({ value })),
+    );
+    for (let turn = 0; turn < 20; turn++) {
+      consumer.resume();
+      consumer.pause();
+      // Messages arrive meanwhile.
+      await consumer.lag();
+    }
+    consumer.resume();
+    await until(() => seen.size === count, "all messages are handled");
+    expect(await client.deadLetters.list(name)).toEqual([]);
+    await client.close();
+  });
+
+  it("A consumer takes no more messages than 'prefetchCount', whatever its concurrency is", async () => {
+    const client = await connected({ connect: () => createAmqpBroker({ url: url!, prefetchCount: 1 }) });
+    const name = uniqueTopic();
+    let running = 0;
+    let most = 0;
+    let handled = 0;
+    await client.subscribe(name, { concurrency: 5 }, async () => {
+      most = Math.max(most, ++running);
+      await client.publish(`${name}.copy`, 1).catch(() => {});
+      running--;
+      handled++;
+    });
+    await client.publishBatch(
+      name,
+      Array.from({ length: 10 }, (_, value) => ({ value })),
+    );
+    await until(() => handled === 10);
+    expect(most).toBe(1);
+    await client.close();
+  });
+
   it("An unreachable broker, a wrong password and another kind of queue are clear errors", async () => {
-    const closed = await createAmqpBroker({ url: "amqp://guest:secret@127.0.0.1:1", connectTimeout: 500 });
+    const closed = await createAmqpBroker({ url: "amqp://guest:secret@127.0.0.1:1", connectTimeout: 0.5 });
     await expect(closed.open()).rejects.toThrow(
       "the AMQP broker at 127.0.0.1:1 is unreachable: connect ECONNREFUSED 127.0.0.1:1",
     );
@@ -266,7 +318,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     expect(logger.lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
   });
 
-  it("A request that asks for a reply to a place that does not exist is handled, and publishes go on", async () => {
+  it("A request that asks for a reply to a place that does not exist is handled, and publishes continue", async () => {
     const client = await open();
     const name = uniqueTopic();
     const seen: unknown[] = [];
@@ -294,7 +346,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
   it("An application whose broker is away at the start fails with the reason", async () => {
     const app = new App();
     app.logger = silent();
-    app.enableAmqp({ url: "amqp://127.0.0.1:1", connectTimeout: 500 });
+    app.enableAmqp({ url: "amqp://127.0.0.1:1", connectTimeout: 0.5 });
     await expect(app.start()).rejects.toThrow("is unreachable");
   });
 

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { connect } from "amqplib";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -14,6 +15,13 @@ const url = service("rabbitmq");
  * The fast ways to publish and to acknowledge use parts of amqplib that are no part of its interface. An amqplib without these
  * parts would work as before, but slower, and nothing else would say so. These tests fail then.
  */
+it("Applications can install the minor version of amqplib that is tested here, and no other", async () => {
+  const read = async (path: string) => JSON.parse(await readFile(new URL(path, import.meta.url), "utf8"));
+  const { peerDependencies } = await read("../../../package.json");
+  const { version } = await read("../../../node_modules/amqplib/package.json");
+  expect(peerDependencies.amqplib).toBe(`~${version.replace(/\d+$/, "0")}`);
+});
+
 describe.skipIf(!url)("the inside of amqplib", () => {
   const opened = async () => {
     const model = await connect(url!);

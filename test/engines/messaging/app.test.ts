@@ -250,7 +250,7 @@ describe("mistakes", () => {
 
   it("publish() before the start throws an error that says so", () => {
     const app = makeApp();
-    expect(() => app.publish("a", 1)).toThrow("publish() can be used once the application has started");
+    expect(() => app.publish("a", 1)).toThrow("app.publish() was used before the application was started");
   });
 
   it("An unknown dependency of a message handler is an error at the start", async () => {

@@ -7,9 +7,10 @@ import {
 } from "@aws-sdk/client-sqs";
 import { App, CloudQueueConfig } from "stoa";
 import { type ConsumeRequest, createSqsBroker, type Delivery } from "stoa/messaging";
-import { expect, it } from "vitest";
-import { batchContract } from "./batch-contract.js";
-import { contract, delayContract } from "./contract.js";
+import { testBroker } from "stoa/testing/broker";
+import { describe, expect, it } from "vitest";
+import { delayCases } from "../../../src/testing/broker/consumers.js";
+import { runCase } from "../../../src/testing/broker/harness.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
 export const credentials = { accessKeyId: "test", secretAccessKey: "test" };
@@ -19,11 +20,10 @@ export function cloudQueueSuite(name: string, endpoint: () => string): void {
   // Without long polling, which the case of an application has: the end of a consumer waits for its last request.
   const settings = () => ({ endpoint: endpoint(), credentials, waitTime: 0 });
   // Order is kept by FIFO queues only.
-  const fifo = { connect: () => createSqsBroker({ ...settings(), fifo: true }) };
-  contract(`${name}, with FIFO queues`, fifo);
-  batchContract(`${name}, with FIFO queues`, fifo);
-  const standard = { connect: () => createSqsBroker(settings()) };
-  delayContract(`${name}, with standard queues`, standard);
+  const fifo = { name: `${name}, with FIFO queues`, connect: () => createSqsBroker({ ...settings(), fifo: true }) };
+  testBroker({ ...fifo, abilities: [] }, { describe, it });
+  const standard = { name: `${name}, with standard queues`, connect: () => createSqsBroker(settings()) };
+  for (const [sentence, body] of Object.entries(delayCases)) it(sentence, () => runCase(standard, body));
   const open = clients(standard);
 
   it("A request and a transaction are refused on a cloud queue, with the reason", async () => {

@@ -95,7 +95,7 @@ describe("Dead letters", () => {
     expect(await client.deadLetters.discard("t")).toBe(1);
   });
 
-  it("A dead letter of a transaction that is too large for the broker is cut, and the transaction goes on", async () => {
+  it("A dead letter of a transaction that is too large for the broker is cut, and the transaction continues", async () => {
     const hub = new MemoryHub();
     const { client } = await opened(hub, new MemoryBroker({ hub, maxBytes: 1000 }));
     const seen: unknown[] = [];

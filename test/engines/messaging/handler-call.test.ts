@@ -25,6 +25,21 @@ it("A handler that returns a thenable other than a promise has the same limit of
   expect(letter!.error).toBe("MessagingError: the handler took longer than 0.05 s");
 });
 
+it("The delay of nack and requeue can be text with a unit", async () => {
+  const client = await open();
+  const name = uniqueTopic();
+  let calls = 0;
+  // The pause of the options would be longer than the test.
+  const consumer = await client.subscribe(name, { retry: { delay: "1h", maxDelay: "1h" } }, (message) => {
+    calls++;
+    if (calls === 1) message.nack({ delay: "10ms" });
+    if (calls === 2) message.requeue({ delay: "10ms" });
+  });
+  await client.publish(name, 1);
+  await until(() => consumer.stats().results.done === 1);
+  expect(calls).toBe(3);
+});
+
 it("Thousands of waiting messages whose handler returns at once are all handled, without a call within a call", async () => {
   const client = await open();
   const name = uniqueTopic();

@@ -1,5 +1,5 @@
 /** Prints the ids of messages and the group of a broadcast, as one process makes them. */
-import { MemoryBroker, openMessaging } from "../../../src/engines/messaging/index.js";
+import { MemoryBroker, openMessaging } from "../../../src/entry/messaging.js";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const client = await openMessaging(new MemoryBroker(), { logger: quiet });

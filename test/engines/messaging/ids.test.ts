@@ -17,7 +17,7 @@ it("Ids of messages and groups of broadcasts never collide between processes of 
   const ids = outputs.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
   expect(ids).toHaveLength(3 * 501);
   expect(new Set(ids).size).toBe(ids.length);
-}, 90_000);
+});
 
 it("The requests that wait for their replies are bounded", async () => {
   const client = await open();

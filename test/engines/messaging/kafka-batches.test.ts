@@ -1,16 +1,22 @@
-import { createRecordsBatch } from "@platformatic/kafka";
-import { MessagingError } from "stoa/messaging";
+import { crc32c, createRecordsBatch } from "@platformatic/kafka";
+import type { MessagingError } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import type { IncomingRecord } from "../../../src/engines/messaging/broker.js";
-import { RecordBatches } from "../../../src/engines/messaging/kafka/fetch/batches.js";
+import { RecordBatches, Unreadable } from "../../../src/engines/messaging/kafka/fetch/batches.js";
 import { ByteReader } from "../../../src/engines/messaging/kafka/fetch/byte-reader.js";
 import { readFetchResponse } from "../../../src/engines/messaging/kafka/fetch/response.js";
 import fc from "../../support/properties.js";
 
 const topic = "t";
-const decompress = () => {
+const unpack = () => {
   throw new Error("nothing here is compressed");
 };
+
+/** The batch with the checksum of what it has now. */
+function sealed(bytes: Buffer): Buffer {
+  bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17);
+  return bytes;
+}
 
 interface Sent {
   readonly key?: Buffer | undefined;
@@ -40,18 +46,23 @@ function marker(offset: bigint, producerId: bigint, type: "abort" | "commit"): B
     transactionalId: "x",
   });
   bytes.writeInt16BE(bytes.readInt16BE(21) | (1 << 5), 21);
-  return bytes;
+  return sealed(bytes);
 }
 
 const plain = (text: string): Sent => ({ value: Buffer.from(text), headers: new Map(), timestamp: 7n });
 
 function read(records: Buffer, from = 0n, aborted: { producerId: bigint; firstOffset: bigint }[] = []) {
-  const batches = new RecordBatches({ number: 0, error: 0, records, aborted }, { topic, from, decompress });
+  const parts = { topic, from, unpack, checksum: crc32c as (data: Buffer) => number };
+  const batches = new RecordBatches({ number: 0, error: 0, records, aborted }, parts);
   const found: { readonly offset: bigint; readonly record: IncomingRecord }[] = [];
-  for (let record = batches.take(); record !== null; record = batches.take()) {
-    found.push({ offset: batches.offset, record });
+  const unreadable: { readonly offset: bigint; readonly id: string; readonly error: MessagingError }[] = [];
+  for (let taken = batches.take(); taken !== null; taken = batches.take()) {
+    const { offset } = batches;
+    if (taken instanceof Unreadable) unreadable.push({ offset, id: taken.record.id, error: taken.error });
+    else found.push({ offset, record: taken as IncomingRecord });
   }
-  return { found, texts: found.map(({ record }) => Buffer.from(record.body).toString()), next: batches.nextOffset };
+  const texts = found.map(({ record }) => Buffer.from(record.body).toString());
+  return { found, unreadable, texts, next: batches.nextOffset };
 }
 
 const bytes = fc.uint8Array({ maxLength: 200 }).map((list) => Buffer.from(list));
@@ -107,6 +118,7 @@ describe("batches of records", () => {
     const emptied = Buffer.from(marker(1n, 5n, "abort").subarray(0, 61));
     emptied.writeInt32BE(61 - 12, 8);
     emptied.writeInt32BE(0, 57);
+    sealed(emptied);
     const { texts, next } = read(Buffer.concat([batch([plain("a")]), emptied, batch([plain("b")], 2n)]));
     expect(texts).toEqual(["a", "b"]);
     expect(next).toBe(3n);
@@ -121,23 +133,40 @@ describe("batches of records", () => {
     expect(read(batch([plain("a"), plain("b"), plain("c")], 10n), 11n).texts).toEqual(["b", "c"]);
   });
 
-  it("Bytes that are no batch are an error of messaging, whichever of them are wrong", () => {
-    const good = Buffer.concat([batch([plain("a"), plain("b")]), batch([plain("c")], 2n)]);
-    const change = fc.tuple(fc.nat(good.length - 1), fc.nat(255));
+  it("A batch with any wrong byte is set aside with its place, and the batches around it are read", () => {
+    const [first, last] = [batch([plain("a")]), batch([plain("d")], 3n)];
+    const good = batch([plain("b"), plain("c")], 1n);
+    // The first offset, the length and the epoch of the leader are not part of the checksum.
+    const change = fc.tuple(fc.integer({ min: 16, max: good.length - 1 }), fc.integer({ min: 1, max: 255 }));
     fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+      fc.property(change, ([place, difference]) => {
         const damaged = Buffer.from(good);
-        for (const [place, byte] of changes) damaged[place] = byte;
-        // Those of another compression are unpacked elsewhere.
-        for (const start of [0, good.length - batch([plain("c")]).length]) damaged[start + 22]! &= ~0b111;
-        try {
-          read(damaged);
-        } catch (error) {
-          expect(error).toBeInstanceOf(MessagingError);
-        }
+        damaged[place]! ^= difference;
+        const { texts, unreadable, found } = read(Buffer.concat([first, damaged, last]));
+        expect(texts).toEqual(["a", "d"]);
+        expect(unreadable).toMatchObject([{ id: "t-0-1", error: { code: "REFUSED" } }]);
+        expect(unreadable[0]!.error.message).toContain("(topic 't', partition 0, offset 1)");
+        expect(found.at(-1)!.offset).toBe(3n);
       }),
     );
-    expect(() => read(good.subarray(0, 30))).toThrow("no whole batch");
+  });
+
+  it("Records behind one that cannot be read are set aside with it, those before it are read", () => {
+    const damaged = batch([plain("a"), plain("b"), plain("c")], 10n);
+    // The length of the second record.
+    const second = 61 + 1 + damaged[61]! / 2;
+    damaged[second] = 0x7e;
+    const { texts, unreadable } = read(sealed(damaged), 10n);
+    expect(texts).toEqual(["a"]);
+    expect(unreadable).toMatchObject([{ offset: 12n, id: "t-0-11" }]);
+  });
+
+  it("Bytes that have no whole batch, or one of an impossible length, are an error that names their place", () => {
+    const good = batch([plain("a")], 5n);
+    const place = "(topic 't', partition 0, offset 5)";
+    expect(() => read(good.subarray(0, 30), 5n)).toThrow(`a batch cannot be read ${place}`);
+    good.writeInt32BE(3, 8);
+    expect(() => read(good, 5n)).toThrow("a batch has 3 bytes");
   });
 
   it("Only the messages of a producer between the first offset and the end of its aborted transaction are left out", () => {
@@ -179,13 +208,22 @@ describe("batches of records", () => {
     const bytes = batch([plain("a"), plain("b")]);
     bytes.writeInt16BE(bytes.readInt16BE(21) | (1 << 3), 21);
     bytes.writeBigInt64BE(1_234_567n, 35);
-    expect(read(bytes).found.map(({ record: { timestamp } }) => timestamp)).toEqual([1_234_567, 1_234_567]);
+    expect(read(sealed(bytes)).found.map(({ record: { timestamp } }) => timestamp)).toEqual([1_234_567, 1_234_567]);
   });
 
-  it("A format that is older than batches is an error that names it", () => {
-    const bytes = batch([plain("a")]);
-    bytes[16] = 1;
-    expect(() => read(bytes)).toThrow("the format 1");
+  it("Messages in a format that is older than batches are set aside one by one, with an error that names the format", () => {
+    const old = (offset: bigint) => {
+      const bytes = Buffer.alloc(12 + 22);
+      bytes.writeBigInt64BE(offset, 0);
+      bytes.writeInt32BE(22, 8);
+      bytes[16] = 1;
+      return bytes;
+    };
+    const { texts, unreadable, next } = read(Buffer.concat([old(0n), old(1n), batch([plain("a")], 2n)]));
+    expect(texts).toEqual(["a"]);
+    expect(unreadable.map(({ id }) => id)).toEqual(["t-0-0", "t-0-1"]);
+    expect(unreadable[0]!.error.message).toContain("the format 1");
+    expect(next).toBe(3n);
   });
 });
 

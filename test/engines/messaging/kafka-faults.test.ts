@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createKafkaBroker, type MessagingError } from "stoa/messaging";
+import { testBrokerFaults } from "stoa/testing/broker";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startKafka } from "../../../scripts/services/kafka.mjs";
 import { freePort } from "../../../scripts/services/ports.mjs";
 import { service } from "../../support/service.js";
-import { faultsContract } from "./contract.js";
 import { connected, uniqueTopic, until } from "./harness.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
 
@@ -40,12 +40,13 @@ describe.skipIf(!service("kafka"))("A Kafka broker of its own", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  faultsContract("Kafka", {
-    connect: () =>
-      createKafkaBroker({ brokers: [`127.0.0.1:${tunnel.port}`], sessionTimeout: 6000, connectTimeout: 1000 }),
+  const behindTunnel = {
+    name: "Kafka",
+    connect: () => createKafkaBroker({ brokers: [`127.0.0.1:${tunnel.port}`], sessionTimeout: 6, connectTimeout: 1 }),
     stop: () => tunnel.cut(),
     start: () => tunnel.mend(),
-  });
+  };
+  testBrokerFaults(behindTunnel, { describe, it });
 
   it.each([
     { title: "SASL PLAIN", listener: "sasl", mechanism: "PLAIN", tls: false },
@@ -74,7 +75,7 @@ describe.skipIf(!service("kafka"))("A Kafka broker of its own", () => {
 
   it("A wrong password, a missing login and an unknown authority are clear errors in bounded time, without the password", async () => {
     const attempt = async (options: object): Promise<MessagingError> => {
-      const broker = await createKafkaBroker({ connectTimeout: 1000, ...options });
+      const broker = await createKafkaBroker({ connectTimeout: 1, ...options });
       const failure = await broker.open().catch((error: MessagingError) => error);
       await broker.close();
       return failure as MessagingError;
@@ -87,7 +88,7 @@ describe.skipIf(!service("kafka"))("A Kafka broker of its own", () => {
     expect(none.code).toMatch(/^(UNREACHABLE|REFUSED)$/);
     const unknown = await attempt({ brokers: [`127.0.0.1:${ports.tls}`], tls: true });
     expect(unknown.message).toMatch(/certificate|self.signed/);
-  }, 60_000);
+  });
 });
 
 /** An authority and a certificate for this machine, as Kafka wants them: key and certificate in one file. */

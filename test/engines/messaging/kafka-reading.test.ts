@@ -1,13 +1,22 @@
-import { Admin, Consumer, Producer, ProtocolError, stringSerializers } from "@platformatic/kafka";
+import {
+  Admin,
+  Consumer,
+  compressionsAlgorithms,
+  Producer,
+  ProtocolError,
+  stringSerializers,
+} from "@platformatic/kafka";
 import { createKafkaBroker, type Delivery, type MessagingError } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { GroupOffsets } from "../../../src/engines/messaging/kafka/group/group-offsets.js";
 import { service } from "../../support/service.js";
 import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
+import { framedSnappy } from "./kafka-codecs.js";
 
 const address = service("kafka");
 
 describe.skipIf(!address)("Reading from Kafka", () => {
-  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6000 };
+  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6 };
   const open = clients({ connect: () => createKafkaBroker(settings) });
   const base = { clientId: "test", bootstrapBrokers: [address!] };
 
@@ -67,7 +76,7 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     expect(seen).toEqual(["last"]);
   });
 
-  it("A consumer whose next messages were deleted goes on with the oldest that is left", async () => {
+  it("A consumer whose next messages were deleted continues with the oldest that is left", async () => {
     const { name, admin } = await oneLog();
     const logger = silent();
     const client = await open({ logger });
@@ -161,6 +170,40 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     expect(seen).toEqual(values);
   });
 
+  it("Batches of snappy with the framing of the Java client are read, and batches that are too large unpacked become dead letters", async () => {
+    const { name } = await oneLog();
+    const producer = foreign();
+    const compressed = async (compression: "gzip" | "lz4" | "snappy", ...values: string[]) =>
+      producer.send({ ...text(name, ...values), compression });
+    const packed = vi.spyOn(compressionsAlgorithms.snappy, "compressSync");
+    onTestFinished(() => packed.mockRestore());
+    packed.mockImplementation((data) => framedSnappy(data instanceof Uint8Array ? data : data.buffer));
+    const logger = silent();
+    const client = await connected(
+      { connect: () => createKafkaBroker({ ...settings, maxBatchBytes: 400_000 }) },
+      { logger },
+    );
+    onTestFinished(() => client.close());
+    const seen: unknown[] = [];
+    await compressed("snappy", "first", "x".repeat(100_000));
+    await compressed("gzip", "y".repeat(500_000), "never");
+    await compressed("lz4", "z".repeat(500_000));
+    await compressed("snappy", "z".repeat(500_000));
+    await compressed("snappy", "last");
+    await client.subscribe(name, {}, ({ value }) => void seen.push(value));
+    await until(() => seen.includes("last"));
+    expect(seen).toEqual(["first", "x".repeat(100_000), "last"]);
+    await until(async () => (await client.deadLetters.list(name)).length === 3);
+    const dead = await client.deadLetters.list(name);
+    expect(dead.map(({ reason }) => reason)).toEqual(["unreadable", "unreadable", "unreadable"]);
+    // In any order: the topic of dead letters has several partitions.
+    for (const offset of [2, 4, 5]) {
+      const place = `(topic '${name}', partition 0, offset ${offset}): it has more than 400000 bytes`;
+      expect(dead.filter(({ error }) => error.includes(place))).toHaveLength(1);
+    }
+    expect(logger.lines.filter(({ message }) => /lost its broker|unreachable/.test(message))).toEqual([]);
+  });
+
   it("A topic whose times are set by the broker gives messages the time of their arrival", async () => {
     const { name } = await oneLog({ "message.timestamp.type": "LogAppendTime" });
     const before = Date.now();
@@ -245,14 +288,16 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     const { name } = await oneLog();
     const broker = await createKafkaBroker(settings);
     onTestFinished(() => broker.close());
-    const original = Consumer.prototype.listCommittedOffsets as (...args: unknown[]) => unknown;
+    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
+    onTestFinished(() => joined.mockRestore());
+    const original = GroupOffsets.prototype.fetch as (...args: unknown[]) => unknown;
     const waiting = gate();
-    const members: Consumer[] = [];
-    const asked = vi.spyOn(Consumer.prototype, "listCommittedOffsets").mockImplementation(function (
-      this: Consumer,
+    let questions = 0;
+    const asked = vi.spyOn(GroupOffsets.prototype, "fetch").mockImplementation(function (
+      this: unknown,
       ...args: unknown[]
     ) {
-      if (members.push(this) === 1) return original.apply(this, args);
+      if (++questions === 1) return original.apply(this, args);
       // A broker that is gone has no answer to the question for the offsets of the second share.
       waiting.open();
       return new Promise(() => {});
@@ -274,13 +319,14 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     const client = await open();
     await client.publish(name, 1);
     await until(() => deliveries.length === 1);
-    members[0]!.emit("consumer:group:join" as never);
+    const member = joined.mock.contexts[0] as Consumer;
+    member.emit("consumer:group:join" as never);
     await waiting.opened;
     const acked = Promise.resolve(deliveries[0]!.ack()).then(
       () => null,
       (error: MessagingError) => error,
     );
-    members[0]!.emit("error" as never, new Error("the broker is gone") as never);
+    member.emit("error" as never, new Error("the broker is gone") as never);
     expect(failed).toHaveBeenCalledOnce();
     expect(await acked).toMatchObject({ code: "LOST" });
     await consumer.close();

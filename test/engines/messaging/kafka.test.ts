@@ -1,52 +1,24 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Admin, Consumer } from "@platformatic/kafka";
 import { App, LogBrokerConfig } from "stoa";
 import { createKafkaBroker, type Delivery, type MessagingError } from "stoa/messaging";
-import { describe, expect, it, type MockInstance, onTestFinished, vi } from "vitest";
+import { testBroker } from "stoa/testing/broker";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { GroupOffsets } from "../../../src/engines/messaging/kafka/group/group-offsets.js";
 import { service } from "../../support/service.js";
-import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
-import { contract, groupsContract, logContract } from "./contract.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
 const address = service("kafka");
 
 describe.skipIf(!address)("Kafka", () => {
   // The shortest session that brokers allow: members of a group learn of each other in half a second.
-  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6000 };
+  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6 };
   const backend = { connect: () => createKafkaBroker(settings) };
   const open = clients(backend);
-  contract("Kafka", backend);
-  groupsContract("Kafka", backend);
-  logContract("Kafka", backend);
-  batchContract("Kafka", backend);
-  requestContract("Kafka", backend);
-  transactionContract("Kafka", backend);
+  testBroker({ name: "Kafka", ...backend, abilities: ["broadcast", "seek", "transactions"] }, { describe, it });
 
-  it("No message is lost when a consumer joins and leaves a group, and only those under way can be handled twice", async () => {
-    const [first, second] = [await open(), await open()];
-    const name = uniqueTopic();
-    const seen: number[] = [];
-    const options = { concurrency: 4, prefetch: 8 };
-    const slow = async (message: { readonly value: unknown }) => {
-      await new Promise((resolve) => setTimeout(resolve, 3));
-      seen.push(message.value as number);
-    };
-    await first.subscribe(name, options, slow);
-    const total = 300;
-    const publishing = (async () => {
-      for (let value = 0; value < total; value += 10) {
-        const entries = Array.from({ length: 10 }, (_, i) => ({ value: value + i, key: `k${(value + i) % 20}` }));
-        await first.publishBatch(name, entries);
-      }
-    })();
-    const joined = await second.subscribe(name, options, slow);
-    await publishing;
-    await joined.close();
-    await until(() => new Set(seen).size === total);
-    // Messages under way in partitions that changed hands may be handled by both.
-    expect(seen.length).toBeLessThanOrEqual(total + 2 * options.prefetch);
-  });
-
-  it("A message that ends while the partitions are shared anew costs none of those that follow it", async () => {
+  it("A message that ends while the partitions are shared again costs none of those that follow it", async () => {
     const [first, second] = [await open(), await open()];
     const name = uniqueTopic();
     const seen = new Set<unknown>();
@@ -59,11 +31,11 @@ describe.skipIf(!address)("Kafka", () => {
     await first.subscribe(name, {}, handler);
     await first.publish(name, 0, { key: "k" });
     await until(() => seen.has(0));
-    const original = Consumer.prototype.listCommittedOffsets as (...args: unknown[]) => unknown;
+    const original = GroupOffsets.prototype.fetch as (...args: unknown[]) => unknown;
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => (go = resolve));
     let waiting = 0;
-    const asked = vi.spyOn(Consumer.prototype, "listCommittedOffsets").mockImplementation(function (
+    const asked = vi.spyOn(GroupOffsets.prototype, "fetch").mockImplementation(function (
       this: unknown,
       ...args: unknown[]
     ) {
@@ -85,22 +57,24 @@ describe.skipIf(!address)("Kafka", () => {
     await until(() => seen.size === 41);
   });
 
-  it("A consumer that is closed while its group is shared anew leaves the group", async () => {
+  it("A consumer that is closed while its group is shared again leaves the group", async () => {
     const [first, second] = [await open(), await open()];
     const [name, group] = [uniqueTopic(), uniqueTopic("leaving")];
     const admin = new Admin({ clientId: "test", bootstrapBrokers: [address!] });
     onTestFinished(() => admin.close());
-    const asking: Consumer[] = [];
+    const asking: GroupOffsets[] = [];
     let member: string | null = null;
     let closing: Promise<void> | null = null;
-    const original = Consumer.prototype.listCommittedOffsets as (this: Consumer, ...args: unknown[]) => unknown;
-    const asked = vi.spyOn(Consumer.prototype, "listCommittedOffsets") as unknown as MockInstance<typeof original>;
+    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
+    onTestFinished(() => joined.mockRestore());
+    const original = GroupOffsets.prototype.fetch;
+    const asked = vi.spyOn(GroupOffsets.prototype, "fetch");
     onTestFinished(() => asked.mockRestore());
-    asked.mockImplementation(function (this: Consumer, ...args) {
+    asked.mockImplementation(function (this: GroupOffsets, ...args) {
       if (!asking.includes(this)) asking.push(this);
       else if (this === asking[0] && closing === null) {
         // The group has a second member, and this is the question for the offsets of the new share.
-        member = this.memberId;
+        member = (joined.mock.contexts[0] as Consumer).memberId;
         closing = consumer.close();
       }
       return original.apply(this, args);
@@ -244,12 +218,27 @@ describe.skipIf(!address)("Kafka", () => {
   });
 
   it("An unreachable Kafka broker is a clear error", async () => {
-    const broker = await createKafkaBroker({ brokers: ["127.0.0.1:1"], connectTimeout: 500 });
+    const broker = await createKafkaBroker({ brokers: ["127.0.0.1:1"], connectTimeout: 0.5 });
     const failure = await broker.open().catch((error: MessagingError) => error);
     expect(failure).toMatchObject({
       code: "UNREACHABLE",
       message: expect.stringMatching(/^the Kafka broker at 127\.0\.0\.1:1 is unreachable: .*ECONNREFUSED/),
     });
+    await broker.close();
+  });
+
+  it("A Kafka broker that accepts connections and is silent is a clear error, long before the time of a request", async () => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => void sockets.add(socket));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const broker = await createKafkaBroker({ brokers: [`127.0.0.1:${port}`], connectTimeout: 0.2 });
+    const text = expect.stringMatching(`^the Kafka broker at 127.0.0.1:${port} is unreachable: .*timed out`);
+    await expect(broker.open()).rejects.toMatchObject({ code: "UNREACHABLE", message: text });
     await broker.close();
   });
 
@@ -280,6 +269,8 @@ describe("LogBrokerConfig", () => {
     expect(() => new LogBrokerConfig({ broker: ["a:1"] } as object)).toThrow("did you mean 'brokers'?");
     const sasl = { mechanism: "PLAIN" as const, username: "u", password: "secret" };
     expect(JSON.stringify(new LogBrokerConfig({ sasl }))).not.toContain("secret");
-    expect(() => new LogBrokerConfig({ sasl: { ...sasl, password: "" } })).toThrow("needs a password");
+    expect(() => new LogBrokerConfig({ sasl: { ...sasl, password: "" } })).toThrow(
+      /^option 'password' in option 'sasl' of LogBrokerConfig must be a non-empty string$/,
+    );
   });
 });

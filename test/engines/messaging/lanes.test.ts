@@ -8,9 +8,11 @@ interface Task {
   work(): Promise<void>;
 }
 
+const keyOf = ({ key }: { readonly key: string | null }): string | null => key;
+
 const started = (limit: number) => {
-  const lanes = new Lanes<Task>(limit, ({ key, work }) => void work().finally(() => lanes.end(key)));
-  return { lanes, add: (key: string | null, work: Task["work"]) => lanes.add(key, { key, work }) };
+  const lanes = new Lanes<Task>(limit, keyOf, (task) => void task.work().finally(() => lanes.end(task)));
+  return { lanes, add: (key: string | null, work: Task["work"]) => lanes.add({ key, work }) };
 };
 
 const tasks = fc.array(
@@ -36,7 +38,7 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
           for (let turn = 0; turn < turns; turn++) await null;
           if (outside) {
             inside--;
-            await lanes.outside(async () => {
+            await lanes.withoutSlot(async () => {
               await null;
             });
             expect(++inside).toBeLessThanOrEqual(limit);
@@ -60,7 +62,7 @@ it("A task that waits outside leaves its room to tasks of other keys, but not to
   const pause = gate();
   add("a", async () => {
     log.push("a1 begins");
-    await lanes.outside(() => pause.opened);
+    await lanes.withoutSlot(() => pause.opened);
     log.push("a1 ends");
   });
   add("a", async () => void log.push("a2"));
@@ -74,4 +76,38 @@ it("A task that waits outside leaves its room to tasks of other keys, but not to
   pause.open();
   await lanes.idle();
   expect(log).toEqual(["a1 begins", "b1", "a1 ends", "a2"]);
+});
+
+it("Lanes that pause start nothing, tell when all that runs has ended, and go on in the old order", async () => {
+  const started: string[] = [];
+  const lanes = new Lanes<{ readonly name: string; readonly key: string | null }>(2, keyOf, ({ name }) => {
+    started.push(name);
+  });
+  for (const [name, key] of [
+    ["a", "k"],
+    ["b", null],
+    ["c", "k"],
+    ["d", null],
+  ] as const)
+    lanes.add({ name, key });
+  expect(started).toEqual(["a", "b"]);
+  lanes.pause();
+  let quiet = false;
+  const ended = lanes.quiet().then(() => {
+    quiet = true;
+  });
+  lanes.end({ name: "", key: "k" });
+  await Promise.resolve();
+  expect([quiet, lanes.running]).toEqual([false, 1]);
+  lanes.end({ name: "", key: null });
+  await ended;
+  lanes.add({ name: "e", key: null });
+  expect(started).toEqual(["a", "b"]);
+  lanes.resume();
+  expect(started).toEqual(["a", "b", "d", "c"]);
+  lanes.end({ name: "", key: null });
+  lanes.end({ name: "", key: "k" });
+  lanes.end({ name: "", key: null });
+  await lanes.idle();
+  expect(started).toEqual(["a", "b", "d", "c", "e"]);
 });

@@ -1,19 +1,9 @@
 import { MemoryBroker, MemoryHub } from "stoa/messaging";
-import { batchContract, requestContract, transactionContract } from "./batch-contract.js";
-import { contract, delayContract, faultsContract, groupsContract, logContract } from "./contract.js";
+import { testBroker, testBrokerFaults } from "stoa/testing/broker";
+import { describe, it } from "vitest";
 
 const hub = new MemoryHub();
-const backend = { connect: () => new MemoryBroker({ hub }) };
+const broker = { name: "the memory broker", connect: () => new MemoryBroker({ hub }) };
 
-contract("the memory broker", backend);
-groupsContract("the memory broker", backend);
-logContract("the memory broker", backend);
-batchContract("the memory broker", backend);
-requestContract("the memory broker", backend);
-delayContract("the memory broker", backend);
-transactionContract("the memory broker", backend);
-faultsContract("the memory broker", {
-  ...backend,
-  stop: async () => hub.stop(),
-  start: async () => hub.start(),
-});
+testBroker({ ...broker, abilities: ["broadcast", "delay", "seek", "transactions"] }, { describe, it });
+testBrokerFaults({ ...broker, stop: async () => hub.stop(), start: async () => hub.start() }, { describe, it });

@@ -1,6 +1,10 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type ChannelModel, type ConfirmChannel, connect, type Options } from "amqplib";
 import { createAmqpBroker } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { clients, connected, uniqueTopic, until } from "./harness.js";
 import { oddMessagesContract } from "./odd-messages.js";
@@ -97,6 +101,28 @@ describe.skipIf(!url)("Messages that other programs send through RabbitMQ", () =
   });
 
   const open = clients({ connect: () => createAmqpBroker(url) });
+
+  it("A message whose headers are too deep for the client library does not block the start, and takes no others along", async () => {
+    const topic = uniqueTopic("deep");
+    const connect = () => createAmqpBroker({ url: url!, deliveryLimit: 2 });
+    const first = await connected({ connect });
+    await (await first.subscribe(topic, {}, () => {})).close();
+    const program = compiled(fileURLToPath(new URL("./deep-headers-program.ts", import.meta.url)));
+    // As deep as a program with more memory for its stack can write them.
+    await promisify(execFile)(process.execPath, ["--stack-size=6000", program, url!, topic, "12900"]);
+    const values = [1, 2, 3, 4, 5];
+    await first.publishBatch(
+      topic,
+      values.map((value) => ({ value })),
+    );
+    await first.close();
+    const client = await connected({ connect });
+    const seen: unknown[] = [];
+    await client.subscribe(topic, {}, ({ value }) => void seen.push(value));
+    await until(() => seen.length === values.length, "the other messages are handled", 60_000);
+    expect(seen.toSorted()).toEqual(values);
+    await client.close();
+  });
 
   it("A message with a key that AMQP cannot hold as a routing key is handled, since every queue of its topic gets it", async () => {
     const client = await open();

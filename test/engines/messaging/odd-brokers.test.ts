@@ -31,12 +31,12 @@ async function listening(server: Server): Promise<number> {
 
 const failureOf = (opening: Promise<unknown>) => opening.then(String, (error: MessagingError) => error);
 
-it("RabbitMQ that sends its greeting byte by byte, for ever, is an error that says so", async () => {
+it("RabbitMQ that sends its greeting byte by byte, forever, is an error that says so", async () => {
   const port = await oddServer((socket) => {
     const dripping = setInterval(() => socket.write("\u0001"), 50);
     socket.on("close", () => clearInterval(dripping));
   });
-  const broker = await createAmqpBroker({ url: `amqp://127.0.0.1:${port}`, connectTimeout: 200 });
+  const broker = await createAmqpBroker({ url: `amqp://127.0.0.1:${port}`, connectTimeout: 0.2 });
   const message = `the AMQP broker at 127.0.0.1:${port} is unreachable: no connection within 400 ms`;
   expect(await failureOf(broker.open())).toMatchObject({ code: "UNREACHABLE", message });
   await broker.close();

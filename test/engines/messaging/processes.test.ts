@@ -59,7 +59,7 @@ interface Side {
 }
 
 describe.skipIf(!kafka)("Worker processes of Kafka", () => {
-  const config = () => ({ brokers: [kafka!], groupId: "workers", sessionTimeout: 6000 });
+  const config = () => ({ brokers: [kafka!], groupId: "workers", sessionTimeout: 6 });
   processes({ broker: "kafka", config, connect: () => createKafkaBroker(config()) });
 });
 
@@ -92,7 +92,7 @@ function processes({ broker, config, connect }: Side): void {
     first.child.kill("SIGKILL");
     await until(() => second.said("end 1 false"), "the second worker ends");
     await client.close();
-  }, 90_000);
+  });
 
   it(`A worker that is stopped until another has its message changes nothing when it goes on (${broker})`, async () => {
     const topic = uniqueTopic();
@@ -106,7 +106,7 @@ function processes({ broker, config, connect }: Side): void {
     await until(() => second.said("end 1 false"), "the second worker ends");
     first.child.kill("SIGCONT");
     first.go();
-    await until(() => first.lines.some((line) => line.startsWith("end 1")), "the first worker goes on");
+    await until(() => first.lines.some((line) => line.startsWith("end 1")), "the first worker continues");
     // Its late result does not count.
     await until(() => first.stats === "stats 0 1", "the first worker has lost its message");
     await client.publish(topic, 2, { key: "k" });
@@ -114,7 +114,7 @@ function processes({ broker, config, connect }: Side): void {
     await until(() => all().some((line) => line.startsWith("end 2 false")), "the next message is handled");
     expect(all().filter((line) => line.startsWith("begin 1"))).toHaveLength(2);
     await client.close();
-  }, 120_000);
+  });
 
   it(`A worker that ends gives back the messages that it has not begun, with their attempts unchanged (${broker})`, async () => {
     const topic = uniqueTopic();
@@ -133,5 +133,5 @@ function processes({ broker, config, connect }: Side): void {
     await until(() => ["end 2 false", "end 3 false"].every((line) => second.said(line)), "the rest is handled");
     expect(second.lines.filter((line) => line.startsWith("begin")).toSorted()).toEqual(["begin 2 1", "begin 3 1"]);
     await client.close();
-  }, 90_000);
+  });
 }

@@ -142,7 +142,7 @@ it("A channel of another inside has no writer", () => {
   for (const other of others) expect(PublishWriter.of(other as unknown as ConfirmChannel)).toBeNull();
 });
 
-it("A channel that is closed has no writer, also if another channel has its number by now", () => {
+it("A channel that is closed has no writer, also if another channel has its number now", () => {
   const { channel } = opened();
   channel.connection.channels[3]!.channel = { ...channel };
   expect(PublishWriter.of(channel as unknown as ConfirmChannel)).toBeNull();

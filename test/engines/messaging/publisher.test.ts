@@ -193,7 +193,7 @@ it("The records that are under way at a time are bounded, and the rest follows i
 
 it("Messages that a way never confirms take no room from later ones once their time is up", async () => {
   const broker = new WayBroker();
-  const publisher = new Publisher(broker, { timeout: 1000 });
+  const publisher = new Publisher(broker, { timeout: 1 });
   const silent = Array.from({ length: 8000 }, (_, n) => publisher.publish(record(String(n))));
   const results = await Promise.allSettled(silent);
   expect(results.every(({ status }) => status === "rejected")).toBe(true);
@@ -205,7 +205,7 @@ it("Messages that a way never confirms take no room from later ones once their t
 
 it("What a way never confirms is bounded: such a way is ended, takes no more after a while, and the next messages go on another", async () => {
   const broker = new WayBroker();
-  const publisher = new Publisher(broker, { timeout: 100 });
+  const publisher = new Publisher(broker, { timeout: 0.1 });
   const large = new Uint8Array(1024 * 1024);
   const publishLarge = () =>
     Promise.allSettled(Array.from({ length: 40 }, (_, n) => publisher.publish(record(String(n), large))));
@@ -226,14 +226,14 @@ it("What a way never confirms is bounded: such a way is ended, takes no more aft
 it("A publish is rejected when its time is up and the broker has not replied", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});
-  const publisher = new Publisher(broker, { timeout: 40 });
+  const publisher = new Publisher(broker, { timeout: 0.04 });
   await expect(publisher.publish(record("1"))).rejects.toMatchObject({ code: "TIMEOUT" });
 });
 
 it("The messages and bytes that wait in a publisher are bounded", async () => {
   const broker = new ScriptedBroker();
   broker.reply = () => new Promise(() => {});
-  const publisher = new Publisher(broker, { maxWaiting: 2, timeout: 60 });
+  const publisher = new Publisher(broker, { maxWaiting: 2, timeout: 0.06 });
   const waiting = ["1", "2"].map((id) => publisher.publish(record(id)));
   await expect(publisher.publish(record("3"))).rejects.toMatchObject({ code: "BUSY" });
   await Promise.allSettled(waiting);
@@ -252,7 +252,7 @@ it("A publisher that is closed sends the messages that it has and takes no more"
 
 it("A publisher whose broker never replies can be closed, once the time of its messages is up", async () => {
   const broker = new WayBroker();
-  const publisher = new Publisher(broker, { timeout: 40 });
+  const publisher = new Publisher(broker, { timeout: 0.04 });
   const last = publisher.publish(record("1"));
   last.catch(() => {});
   await until(() => broker.sent.length === 1);

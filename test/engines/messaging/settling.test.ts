@@ -3,8 +3,8 @@ import { MessagingError } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { claimId, type HeldClaim } from "../../../src/engines/messaging/consume/claim.js";
 import { conclude, giveBack } from "../../../src/engines/messaging/consume/conclude.js";
-import { Held } from "../../../src/engines/messaging/consume/held.js";
-import type { WorkPlace } from "../../../src/engines/messaging/consume/place.js";
+import type { ConsumerContext } from "../../../src/engines/messaging/consume/consumer-context.js";
+import { InFlightMessage } from "../../../src/engines/messaging/consume/in-flight-message.js";
 import { readRetry } from "../../../src/engines/messaging/consume/retry.js";
 import { silent } from "./harness.js";
 
@@ -19,15 +19,15 @@ function delivered(fields: Partial<IncomingRecord> = {}) {
     release: async () => void settled.push("release"),
     retry: async (headers, delay) => void settled.push(["retry", headers["stoa-attempt"], delay]),
   };
-  return { held: new Held(delivery), settled };
+  return { held: new InFlightMessage(delivery), settled };
 }
 
 /** The part of a consumer that settling uses. */
-function placeOf(parts: object): WorkPlace {
+function placeOf(parts: object): ConsumerContext {
   const settings = { retry: readRetry("a test", { attempts: 3 }), deadLetter: "t.dead", group: "g", batch: null };
-  const outside = <T>(wait: () => Promise<T>) => wait();
+  const withoutSlot = <T>(wait: () => Promise<T>) => wait();
   const stopping = new AbortController().signal;
-  return { topic: "t", settings, logger: silent(), outside, stopping, ...parts } as unknown as WorkPlace;
+  return { topic: "t", settings, logger: silent(), withoutSlot, stopping, ...parts } as unknown as ConsumerContext;
 }
 
 describe("Messages whose consumer ends", () => {

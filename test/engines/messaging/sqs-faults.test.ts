@@ -1,9 +1,9 @@
 import { startFauxqs } from "fauxqs";
 import { createSqsBroker } from "stoa/messaging";
-import { afterAll, beforeAll, describe } from "vitest";
+import { testBrokerFaults } from "stoa/testing/broker";
+import { afterAll, beforeAll, describe, it } from "vitest";
 import { service } from "../../support/service.js";
 import { credentials } from "./cloud-queue-suite.js";
-import { faultsContract } from "./contract.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
 
 const elasticmq = service("elasticmq");
@@ -28,10 +28,12 @@ function behindTunnel(name: string, endpoint: () => string): void {
   });
   afterAll(() => tunnel.close());
   // Messages that were under way when the connection broke come again when their time is up.
-  const settings = { fifo: true, waitTime: 0, visibilityTimeout: 2, connectTimeout: 500, credentials };
-  faultsContract(`${name}, with FIFO queues`, {
+  const settings = { fifo: true, waitTime: 0, visibilityTimeout: 2, connectTimeout: 0.5, credentials };
+  const broker = {
+    name: `${name}, with FIFO queues`,
     connect: () => createSqsBroker({ ...settings, endpoint: `http://127.0.0.1:${tunnel.port}` }),
     stop: () => tunnel.cut(),
     start: () => tunnel.mend(),
-  });
+  };
+  testBrokerFaults(broker, { describe, it });
 }

@@ -15,7 +15,7 @@ async function open(broker = new MemoryBroker()): Promise<Messaging> {
   return client;
 }
 
-/** A broker that can take a delivery away, as Kafka does when a group shares its partitions anew. */
+/** A broker that can take a delivery away, as Kafka does when a group shares its partitions again. */
 class SharingBroker extends MemoryBroker {
   readonly committed: string[][] = [];
   sink: DeliverySink | null = null;

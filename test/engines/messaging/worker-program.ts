@@ -3,12 +3,7 @@
  * when it reads a line: `worker-program.ts '<json>'`.
  */
 import { createInterface } from "node:readline";
-import {
-  createAmqpBroker,
-  createKafkaBroker,
-  createSqsBroker,
-  openMessaging,
-} from "../../../src/engines/messaging/index.js";
+import { createAmqpBroker, createKafkaBroker, createSqsBroker, openMessaging } from "../../../src/entry/messaging.js";
 
 export interface WorkerSettings {
   readonly broker: "kafka" | "amqp" | "sqs";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { field, Model } from "../../../src/entry/orm.js";
 import { intervalCheck } from "../../../src/orm/body/checks/interval.js";
 import { columnCheck } from "../../../src/orm/body/column-check.js";
 import { Refusal } from "../../../src/orm/body/refusal.js";
 import { decimal } from "../../../src/orm/fields/encode.js";
-import { field, Model } from "../../../src/orm/index.js";
 
 /**
  * The time for a text must grow with its length, not with the square of it. A quadratic expression takes longer

@@ -1,6 +1,6 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
-import { nested } from "../../../src/orm/index.js";
+import { nested } from "../../../src/entry/orm.js";
 import { bodyValidatorSymbol, jsonSchemaSymbol } from "../../../src/validation/body-validator.js";
 import { Author, Book, Tag } from "../bookshop.js";
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
+import { field, Model, nested } from "../../../src/entry/orm.js";
 import * as modelBody from "../../../src/orm/body/model-body.js";
-import { field, Model, nested } from "../../../src/orm/index.js";
 import { bodyValidatorSymbol } from "../../../src/validation/body-validator.js";
 
 vi.mock("../../../src/orm/body/model-body.js", async (original) => {

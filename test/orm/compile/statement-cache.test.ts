@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { F, FieldError, field, Model, prefetch } from "../../../src/entry/orm.js";
 import { compileJson, compileSelect } from "../../../src/orm/compile/statement-cache.js";
-import { F, FieldError, field, Model, prefetch } from "../../../src/orm/index.js";
 
 const makeModel = () =>
   class Thing extends Model("things", { id: field.auto(), size: field.int(), name: field.text() }) {};

@@ -1,4 +1,4 @@
-import { count } from "../../../src/orm/index.js";
+import { count } from "../../../src/entry/orm.js";
 import { Author, Book } from "./models.js";
 import type { Pair } from "./pairs.js";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { bindDatabase, createTables, Q } from "../../../src/orm/index.js";
+import { bindDatabase, createTables, Q } from "../../../src/entry/orm.js";
 import { service } from "../../support/service.js";
 import { differences } from "./differences.js";
 import { Book, fill, shop } from "./models.js";

@@ -1,4 +1,4 @@
-import { field, type Manager, Model } from "../../../src/orm/index.js";
+import { field, type Manager, Model } from "../../../src/entry/orm.js";
 
 /** The models that are also written in judge.py. */
 

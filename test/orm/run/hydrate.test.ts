@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { field, Model } from "../../../src/orm/index.js";
+import { field, Model } from "../../../src/entry/orm.js";
 import { hydrate } from "../../../src/orm/run/hydrate.js";
 import { savedValue, stateOf } from "../../../src/orm/run/state.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { field, Model } from "../../../src/orm/index.js";
+import { field, Model } from "../../../src/entry/orm.js";
 import { desiredSchema, stateOf } from "../../../src/orm/schema/state-of-models.js";
 import { bookshop } from "../bookshop.js";
 

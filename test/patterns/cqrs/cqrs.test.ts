@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
-import { sql } from "../../../src/engines/db/sql.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
 import { CqrsConfig } from "../../../src/patterns/cqrs/config.js";
 import { CommandTimeout, command, IdempotencyError, query } from "../../../src/patterns/cqrs/message.js";
 import { ConcurrencyError } from "../../../src/patterns/events/errors.js";
-import { projection } from "../../../src/patterns/events/projection.js";
+import { projection } from "../../../src/patterns/events/projections/projection.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { Order } from "../events/order.js";
@@ -33,6 +33,21 @@ describe("commands and queries", () => {
     expect(new CqrsConfig(true, 7)).toMatchObject({ enableEventSync: true, commandTimeoutMs: 7 });
     expect(() => create({ command_timeout: 3 })).toThrow("did you mean 'command_timeout_ms'?");
     expect(() => new App().commands).toThrow("app.commands needs app.enableCqrs()");
+  });
+
+  it("The start warns of event sync without event sourcing, and is silent with it", async () => {
+    const warn = vi.fn();
+    const started = async (app: App): Promise<number> => {
+      app.logger = { ...quiet, warn, child: () => app.logger };
+      await app.start();
+      return warn.mock.calls.filter(([line]) => String(line).includes("enableEventSync")).length;
+    };
+    expect(await started(create({ enableEventSync: true }).enableEventSourcing("memory"))).toBe(0);
+    expect(await started(create())).toBe(0);
+    expect(await started(create({ enableEventSync: true }))).toBe(1);
+    expect(warn).toHaveBeenCalledWith(
+      "enableEventSync of enableCqrs() has no effect: it waits for projections of app.enableEventSourcing()",
+    );
   });
 
   it("A command runs with its checked input, and a wrong input is a 422", async () => {
@@ -283,8 +298,8 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     app.logger = quiet;
     app
       .enableDatabase({ url: made.url, poolSize: 5 })
-      .enableEventSourcing({ pollMs: 50 })
-      .enableCqrs({ enableEventSync: true, eventSyncTimeoutMs: 20_000 });
+      .enableEventSourcing({ poll: "50ms" })
+      .enableCqrs({ enableEventSync: true, eventSyncTimeout: "20s" });
     app.eventStore.project(totals);
     app.post("/charges", ...app.commands.route(charge));
     await app.start();
@@ -385,7 +400,7 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     const insert = `insert into stoa.command_results (name, key, fingerprint, lease_until) values
       ('left', 'old', '', now() - interval '2 days'), ('left', 'recent', '', now() - interval '1 hour')`;
     await app.database.execute(insert);
-    const keys = new IdempotencyKeys(app.database, "stoa", 24);
+    const keys = new IdempotencyKeys(app.database, "stoa", 86_400);
     const taken = await keys.take("left", "own", null, 1000);
     await keys.finish("left", "own", (taken as { token: number }).token, 1);
     expect(await app.database.fetch(left)).toEqual([{ key: "own" }, { key: "recent" }]);
@@ -397,8 +412,8 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     other.logger = quiet;
     other
       .enableDatabase({ url: made.url, poolSize: 5 })
-      .enableEventSourcing({ pollMs: 50 })
-      .enableCqrs({ enableEventSync: true, eventSyncTimeoutMs: 30 });
+      .enableEventSourcing({ poll: "50ms" })
+      .enableCqrs({ enableEventSync: true, eventSyncTimeout: "30ms" });
     await other.start();
     try {
       await other.eventStore.project(totals).close();

@@ -3,7 +3,7 @@ import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
 import { EventStore } from "../../../src/patterns/events/event-store.js";
 import { OpenedStore } from "../../../src/patterns/events/opened-store.js";
-import { PostgresStorage } from "../../../src/patterns/events/postgres-storage.js";
+import { PostgresStorage } from "../../../src/patterns/events/storage/postgres-storage.js";
 import { EventWorkers } from "../../../src/patterns/events/workers.js";
 import { quiet } from "./stores.js";
 

@@ -58,8 +58,8 @@ describe.each(storeKinds(server))("the archive in %s", (kind) => {
     const own = await makePlace(kind, server);
     try {
       const policies = [
-        { category: "task", afterDays: 0, closedBy: ["Done"] },
-        { category: "visit", afterDays: 365 },
+        { category: "task", after: 0, closedBy: ["Done"] },
+        { category: "visit", after: "365d" as const },
       ];
       const other = await own.start({ archive: policies });
       await other.eventStore.append("task-1", [added(1), { type: "Done", data: null }]);
@@ -167,7 +167,7 @@ describe.skipIf(!server)("the archive beside appends", () => {
 describe("wrong policies", () => {
   it("Policies without a category or with unknown options are refused", () => {
     expect(() => new EventSourcingConfig({ archive: [{ category: "a" } as never] })).toThrow("option 'archive'");
-    expect(() => new EventSourcingConfig({ archive: [{ category: "a", afterDays: -1 }] })).toThrow("option 'archive'");
+    expect(() => new EventSourcingConfig({ archive: [{ category: "a", after: -1 }] })).toThrow("option 'archive'");
     expect(() => new EventSourcingConfig({ archive: [{ category: "a", days: 1 } as never] })).toThrow("'archive'");
   });
 });

@@ -15,7 +15,7 @@ describe.each(storeKinds(server).filter((kind) => kind === "postgres"))(
     let app: App;
     beforeAll(async () => {
       place = await makePlace(kind, server);
-      app = await place.start({ leaseMs: 1000 });
+      app = await place.start({ lease: "1s" });
     });
     afterEach(() => void vi.useRealTimers());
     afterAll(() => place.drop());

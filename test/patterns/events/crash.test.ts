@@ -29,7 +29,7 @@ describe.skipIf(!server)("a process that is killed while it appends", () => {
     const acknowledged = new Map<string, number>();
     for (let round = 0; round < rounds; round++) {
       const writers = [0, 1, 2].map((number) => start(place.url, `${round * 3 + number}`, acknowledged));
-      // Killed in the middle of their work: each has had some acknowledged, and goes on.
+      // Killed in the middle of their work: each has had some acknowledged, and continues.
       const enough = 20 + round * 7;
       await vi.waitFor(() => expect(writers.every(({ count }) => count() >= enough)).toBe(true), {
         timeout: 60_000,

@@ -32,6 +32,12 @@ describe("enableEventSourcing", () => {
     expect(EventSourcingConfig.from([config])).toBe(config);
   });
 
+  it("Policies of the archive are read in both spellings", () => {
+    const policy = { category: "doc", after: "1d", closed_by: ["Closed"] };
+    const { archive } = new EventSourcingConfig({ archive: [policy] as never });
+    expect(archive).toEqual([{ category: "doc", after: 86_400, closedBy: ["Closed"] }]);
+  });
+
   it("Wrong options are refused with the option in the message", () => {
     expect(() => create().enableEventSourcing({ storeType: "redis" as never })).toThrow("option 'storeType'");
     expect(() => create().enable_event_sourcing({ snapshot_interva: 3 } as never)).toThrow(
@@ -44,7 +50,7 @@ describe("enableEventSourcing", () => {
     expect(() => create().eventStore).toThrow("app.eventStore needs app.enableEventSourcing()");
     const app = create().enableEventSourcing(null);
     await expect(app.eventStore.append("a-1", { type: "A", data: 1 })).rejects.toThrow(
-      "once the application has started",
+      "app.eventStore was used before the application was started",
     );
   });
 
@@ -85,7 +91,7 @@ describe("enableEventSourcing", () => {
         await all[0]!.eventStore.append("a-1", { type: "A", data: 1 });
         expect(await all[5]!.eventStore.streamVersion("a-1")).toBe(1);
         const versions = await all[0]!.database.fetch("select component, version from ledger.versions");
-        expect(versions).toEqual([{ component: "events", version: 1 }]);
+        expect(versions).toEqual([{ component: "events", version: 2 }]);
         await all[0]!.database.execute("update ledger.versions set version = 99");
         await expect(create().enableDatabase(url).enableEventSourcing({ schema: "ledger" }).start()).rejects.toThrow(
           "made by a newer stoa",

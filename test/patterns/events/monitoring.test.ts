@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { App, hostOf } from "../../../src/app/app.js";
-import type { Attributes, Span, Tracer } from "../../../src/internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../../src/kit/tracer.js";
 import { command } from "../../../src/patterns/cqrs/message.js";
 import type { RecordedEvent } from "../../../src/patterns/events/event.js";
 import { EventMonitor } from "../../../src/patterns/events/monitor.js";
@@ -50,7 +50,7 @@ describe("monitoring of events", () => {
   const create = (): App => {
     app = new App();
     app.logger = quiet;
-    return app.enableEventSourcing({ storeType: "memory", pollMs: 20 });
+    return app.enableEventSourcing({ storeType: "memory", poll: "20ms" });
   };
 
   it("Appends, conflicts, handled events and the lag of subscriptions are in the metrics", async () => {

@@ -19,7 +19,7 @@ describe.skipIf(!server)("a worker of events that was paused past its lease", { 
   let child: ChildProcess;
   beforeEach(async () => {
     place = await makePlace("postgres", server);
-    app = await place.start({ leaseMs: 1000 });
+    app = await place.start({ lease: "1s" });
     await app.database.script("create table handled (position bigint, pid int); create table beats (pid int)");
     for (let n = 1; n <= count; n++) {
       await app.eventStore.append("order-1", { type: "ItemAdded", data: { sku: "a", price: n } });
@@ -35,7 +35,7 @@ describe.skipIf(!server)("a worker of events that was paused past its lease", { 
     const state = () => readFileSync(`/proc/${child.pid}/status`, "utf8");
     await vi.waitFor(() => expect(state()).toMatch(/^State:\s+T/m), patient);
   };
-  /** Lets the worker go on, and resolves when it has worked for a while. */
+  /** Lets the worker continue, and resolves when it has worked for a while. */
   const goesOn = async (): Promise<void> => {
     child.kill("SIGCONT");
     const beats = "select count(*)::int from beats where pid = $1";

@@ -13,7 +13,7 @@ const mayPause = (here: string): void => {
 };
 const app = new App();
 app.logger = quiet;
-app.enableDatabase({ url, poolSize: 4 }).enableEventSourcing({ leaseMs: 1000, pollMs: 50 });
+app.enableDatabase({ url, poolSize: 4 }).enableEventSourcing({ lease: "1s", poll: "50ms" });
 await app.start();
 if (place === "batch") app.eventStore.project(totals("paused_totals", { batch: 3 }, () => mayPause("batch")));
 else {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
-import { sql } from "../../../src/engines/db/sql.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
 import { Aggregate } from "../../../src/patterns/events/aggregate.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
 import type { PlainEvent } from "../../../src/patterns/events/event.js";
-import { projection } from "../../../src/patterns/events/projection.js";
+import { projection } from "../../../src/patterns/events/projections/projection.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
 
@@ -217,8 +217,8 @@ describe.each(storeKinds(server))("personal data in %s", (kind) => {
 
   if (kind === "postgres")
     it("A key that one worker deletes leaves the caches of the others", async () => {
-      const other = await place.start({ ...options, keyCacheMs: 3_600_000 });
-      const third = await place.start({ ...options, keyCacheMs: 3_600_000 });
+      const other = await place.start({ ...options, keyCache: "1h" });
+      const third = await place.start({ ...options, keyCache: "1h" });
       const read = async (from: App) => (await from.eventStore.read<CustomerEvents>("customer-c"))[0]!.data.name;
       await other.eventStore.repository(Customer);
       await app.eventStore.append("customer-c", { type: "Renamed", data: { customerId: "c", name: "Cleo" } });

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
-import { sql } from "../../../src/engines/db/sql.js";
-import { type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
+import { type ProjectionParts, projection } from "../../../src/patterns/events/projections/projection.js";
 import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { counter, Order, type OrderEvents } from "./order.js";
@@ -22,7 +22,7 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("modes of 
   let app: App;
   beforeAll(async () => {
     place = await makePlace(kind, server);
-    app = await place.start({ leaseMs: 2000 });
+    app = await place.start({ lease: "2s" });
   });
   afterAll(() => place.drop());
   const rows = (table: string) => app.database.fetch(`select stream, total, events from ${table} order by stream`);
@@ -56,7 +56,7 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("modes of 
     await expect(rolledBack).rejects.toThrow("rolled back");
     expect(await rows("inline_totals")).toEqual([{ stream: "order-1", total: 3, events: 2 }]);
 
-    // Built anew while it serves; later appends are inline again.
+    // Built again while it serves; later appends are inline again.
     await app.database.execute("update inline_totals set total = -1");
     await app.eventStore.rebuild(now);
     await vi.waitFor(async () => expect((await rows("inline_totals"))[0]).toMatchObject({ total: 3 }), patient);
@@ -128,7 +128,7 @@ describe.skipIf(!server)("shards of several workers", () => {
 
   it("Shards are spread over the workers, and those of a worker that ends move to the others", async () => {
     const sums = totals("spread_totals", { shards: 4, batch: 5 });
-    const first = await place.start({ leaseMs: 1000 }, (app) => void app.eventStore.project(sums));
+    const first = await place.start({ lease: "1s" }, (app) => void app.eventStore.project(sums));
     const { eventStore, database } = first;
     const owners = async (): Promise<number[]> => {
       const held = await eventStore.storage.subscriptions();
@@ -137,7 +137,7 @@ describe.skipIf(!server)("shards of several workers", () => {
       return [...counts.values()];
     };
     await vi.waitFor(async () => expect(await owners()).toEqual([4]), patient);
-    const second = await place.start({ leaseMs: 1000 }, (app) => void app.eventStore.project(sums));
+    const second = await place.start({ lease: "1s" }, (app) => void app.eventStore.project(sums));
     await vi.waitFor(async () => expect(await owners()).toEqual([2, 2]), patient);
     const write = async (): Promise<number> => {
       let position = 0;
@@ -158,7 +158,7 @@ describe.skipIf(!server)("a rebuild under a kill", () => {
   let app: App;
   beforeAll(async () => {
     place = await makePlace("postgres", server);
-    app = await place.start({ leaseMs: 1000 });
+    app = await place.start({ lease: "1s" });
   });
   afterAll(() => place.drop());
 
@@ -195,7 +195,7 @@ describe.skipIf(!server)("a rebuild under a kill", () => {
       expect(await rows()).toEqual(await database.fetch(sums));
     }
 
-    const other = await place.start({ leaseMs: 1000 });
+    const other = await place.start({ lease: "1s" });
     await using _next = other.eventStore.project(totals("killed_totals", { version: 2 }));
     const live = "select live from stoa.projections where name = 'killed_totals'";
     await vi.waitFor(async () => expect(await database.fetchval(live)).toBe("2.1"), patient);

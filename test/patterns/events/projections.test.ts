@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { App } from "../../../src/app/app.js";
-import { sql } from "../../../src/engines/db/sql.js";
-import { ValueError } from "../../../src/internal/value-error.js";
-import { projection } from "../../../src/patterns/events/projection.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
+import { ValueError } from "../../../src/kit/value-error.js";
+import { projection } from "../../../src/patterns/events/projections/projection.js";
 import { service } from "../../support/service.js";
 import { Order } from "./order.js";
 import { makePlace, type Place, quiet, storeKinds } from "./stores.js";
@@ -37,12 +37,12 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
   let app: App;
   beforeAll(async () => {
     place = await makePlace(kind, server);
-    app = await place.start({ leaseMs: 1000 });
+    app = await place.start({ lease: "1s" });
   });
   afterAll(() => place.drop());
   const rows = () => app.database.fetch("select * from order_sums order by stream");
 
-  it("A projection keeps its tables up to date, each event once, and is built anew beside them", async () => {
+  it("A projection keeps its tables up to date, each event once, and is built again beside them", async () => {
     const { eventStore } = app;
     await eventStore.append("order-1", [item("a", 1), { type: "OrderPlaced", data: { customer: "x" } }, item("b", 2)]);
     let failures = 2;
@@ -116,9 +116,9 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
         begun++;
         await held;
       });
-      const blue = await place.start({ leaseMs: 1000 });
+      const blue = await place.start({ lease: "1s" });
       await using _old = blue.eventStore.project(old);
-      const green = await place.start({ leaseMs: 1000 });
+      const green = await place.start({ lease: "1s" });
       await using _next = green.eventStore.project(next);
       await vi.waitFor(() => expect(begun).toBeGreaterThan(0), patient);
       const { position } = await blue.eventStore.append("order-blue", item("a", 1));

@@ -7,7 +7,7 @@ import { totals } from "./totals.js";
 const [, , url] = process.argv as [string, string, string];
 const app = new App();
 app.logger = quiet;
-app.enableDatabase({ url, poolSize: 3 }).enableEventSourcing({ leaseMs: 1000, pollMs: 50 });
+app.enableDatabase({ url, poolSize: 3 }).enableEventSourcing({ lease: "1s", poll: "50ms" });
 await app.start();
 app.eventStore.project(totals("killed_totals", { version: 2, batch: 10 }, () => delay(5)));
 setInterval(() => {}, 1000);

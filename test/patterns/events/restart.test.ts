@@ -22,16 +22,16 @@ describe.skipIf(!shared)("a server that is restarted under load", () => {
     server = await postgres.start({ folder, port: await freePort(), log: () => {} });
     app = new App();
     app.logger = quiet;
-    app.enableDatabase({ url: server.value, poolSize: 8 }).enableEventSourcing({ leaseMs: 1000, pollMs: 50 });
+    app.enableDatabase({ url: server.value, poolSize: 8 }).enableEventSourcing({ lease: "1s", poll: "50ms" });
     await app.start();
-  }, 120_000);
+  });
   afterAll(async () => {
     await app?.stop().catch(() => {});
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 120_000);
+  });
 
-  it("No acknowledged append is lost or doubled, and subscriptions and projections go on", {
+  it("No acknowledged append is lost or doubled, and subscriptions and projections continue", {
     timeout: 300_000,
   }, async () => {
     const { eventStore } = app;

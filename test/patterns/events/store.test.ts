@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { App } from "../../../src/app/app.js";
-import { ValueError } from "../../../src/internal/value-error.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 import { causedBy } from "../../../src/patterns/events/cause.js";
 import { ConcurrencyError, EventIdError, EventVersionError } from "../../../src/patterns/events/errors.js";
 import { service } from "../../support/service.js";

@@ -1,5 +1,5 @@
 import { App } from "../../../src/app/app.js";
-import type { Logger } from "../../../src/internal/logger.js";
+import type { Logger } from "../../../src/kit/logger.js";
 import type { EventSourcingOptions } from "../../../src/patterns/events/config.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 
@@ -22,7 +22,7 @@ export async function makePlace(kind: StoreKind, server: string | undefined): Pr
       apps.push(app);
       app.logger = quiet;
       if (kind !== "memory") app.enableDatabase({ url, poolSize: 5 });
-      app.enableEventSourcing({ storeType: kind === "memory" ? "memory" : "postgres", pollMs: 50, ...options });
+      app.enableEventSourcing({ storeType: kind === "memory" ? "memory" : "postgres", poll: "50ms", ...options });
       prepare(app);
       await app.start();
       return app;

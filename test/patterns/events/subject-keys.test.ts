@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { MemoryKeys } from "../../../src/patterns/events/key-storages.js";
-import { MemoryStorage } from "../../../src/patterns/events/memory-storage.js";
-import { SubjectKeys } from "../../../src/patterns/events/subject-keys.js";
+import { MemoryKeys } from "../../../src/patterns/events/personal/key-storages.js";
+import { SubjectKeys } from "../../../src/patterns/events/personal/subject-keys.js";
+import { MemoryStorage } from "../../../src/patterns/events/storage/memory-storage.js";
 import { quiet } from "./stores.js";
 
 /** Keys whose reads can be held back after they have been made, as a slow network does. */

@@ -15,7 +15,7 @@ describe.each(storeKinds(server))("subscriptions in %s", (kind) => {
   let app: App;
   beforeAll(async () => {
     place = await makePlace(kind, server);
-    app = await place.start({ leaseMs: 1000 });
+    app = await place.start({ lease: "1s" });
   });
   afterAll(() => place.drop());
   const names = (): { name: string; category: string } => {
@@ -143,11 +143,11 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
         seen.push(`${worker}${data}`);
         if (worker === "a" && data === 1) await gate;
       });
-    const a = await place.start({ leaseMs: 300 }, subscribe("a"));
+    const a = await place.start({ lease: "300ms" }, subscribe("a"));
     vi.spyOn(a.eventStore.storage, "renew").mockRejectedValue(new Error("the connection is stalled"));
     await a.eventStore.append("c-1", [1, 2, 3].map(added));
     await vi.waitFor(() => expect(seen).toEqual(["a1"]), patient);
-    const b = await place.start({ leaseMs: 60_000 }, subscribe("b"));
+    const b = await place.start({ lease: "1m" }, subscribe("b"));
     await vi.waitFor(() => expect(seen).toEqual(["a1", "b1", "b2", "b3"]), patient);
     goOn();
     const { position } = await b.eventStore.append("c-1", added(4));
@@ -161,7 +161,7 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
   it("A worker whose machine has slept for longer than its lease asks for it before the next event", async () => {
     const seen: number[] = [];
     let renewals = 0;
-    const app = await place.start({ leaseMs: 600_000 }, ({ eventStore }) => {
+    const app = await place.start({ lease: "10m" }, ({ eventStore }) => {
       eventStore.subscribe({ name: "slept", categories: ["s"] }, ({ data }) => {
         seen.push(data as number, renewals);
         // The other clock stands still meanwhile.
@@ -184,7 +184,7 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
   });
 
   it("A worker whose lease has passed to another one cannot move the checkpoint", async () => {
-    const app = await place.start({ leaseMs: 100 });
+    const app = await place.start({ lease: "100ms" });
     const { storage } = app.eventStore;
     const first = await storage.claim("fenced", "a", 100, 0);
     expect(await storage.claim("fenced", "b", 100, 0)).toBeNull();

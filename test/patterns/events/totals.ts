@@ -1,5 +1,9 @@
-import { sql } from "../../../src/engines/db/sql.js";
-import { type Projection, type ProjectionParts, projection } from "../../../src/patterns/events/projection.js";
+import { sql } from "../../../src/engines/db/sql/sql.js";
+import {
+  type Projection,
+  type ProjectionParts,
+  projection,
+} from "../../../src/patterns/events/projections/projection.js";
 import { Order, type OrderEvents } from "./order.js";
 
 /** A projection of the sum of each order, into a table with the name of the projection. */

@@ -15,7 +15,7 @@ describe.each(engines(service("postgres")))("jobs that dead workers have left in
     drop = made.drop;
     app = new App();
     app.logger = quiet;
-    app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ pollMs: 50 });
+    app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ poll: "50ms" });
     app.job("deadly", { retries: 2 }, () => void ran++);
     await app.start();
   });
@@ -38,7 +38,7 @@ describe.each(engines(service("postgres")))("jobs that dead workers have left in
       return job;
     }, patient);
 
-  it("A job that ends its process each time is not run for ever", async () => {
+  it("A job that ends its process each time is not run forever", async () => {
     expect(await ended(await left(3, false))).toMatchObject({ status: "failed", error: "the job did not end" });
     expect(ran).toBe(0);
     expect(await ended(await left(2, false))).toMatchObject({ status: "done", attempts: 3 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
+import { deleteFinished } from "../../../src/durable/retention.js";
 import { NextDue } from "../../../src/patterns/jobs/next-due.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
-import { deleteFinished } from "../../../src/patterns/storage/retention.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet, recorder } from "../events/stores.js";
@@ -21,7 +21,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     const app = new App();
     app.logger = quiet;
     apps.push(app);
-    return app.enableDatabase({ url, poolSize: 5 }).enableJobs({ pollMs: 50, leaseMs: 1000, ...options });
+    return app.enableDatabase({ url, poolSize: 5 }).enableJobs({ poll: "50ms", lease: "1s", ...options });
   };
   beforeAll(async () => {
     ({ url, drop } = await engine.make());
@@ -41,11 +41,11 @@ describe.each(engines(server))("jobs in $name", (engine) => {
   function declare(one: App) {
     return {
       mail: one.job("mail", { schema: z.object({ to: z.string() }) }, ({ to }, { id }) => ran.push([to, id])),
-      flaky: one.job<string>("flaky", { retries: 2, backoff: 1 }, (value, { attempt }) => {
+      flaky: one.job<string>("flaky", { retries: 2, backoff: "1ms" }, (value, { attempt }) => {
         ran.push([value, attempt]);
         if (failures-- > 0) throw new Error("not yet");
       }),
-      refused: one.job("refused", { backoff: 1 }, () => Promise.reject(new JobRefused("never"))),
+      refused: one.job("refused", { backoff: "1ms" }, () => Promise.reject(new JobRefused("never"))),
       one: one.job<number>("one", { concurrency: 1 }, async (value, { signal, progress }) => {
         ran.push(value);
         if (value !== 0) return;
@@ -55,7 +55,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
           signal.addEventListener("abort", () => resolve());
         });
       }),
-      slow: one.job("slow", { timeout: 20, retries: 0 }, () => new Promise(() => {})),
+      slow: one.job("slow", { timeout: "20ms", retries: 0 }, () => new Promise(() => {})),
     };
   }
   const ended = (id: string, status: string) =>
@@ -103,7 +103,9 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     const first = await jobs.one.enqueue(0);
     await vi.waitFor(async () => expect((await app.jobs.get(first))!.progress).toEqual({ half: true }), patient);
     expect(await app.jobs.get(first)).toMatchObject({ running: true, status: "waiting" });
-    const later = await jobs.one.enqueue(9, { delay: 3_600_000 });
+    const later = await jobs.one.enqueue(9, { delay: 3600 });
+    const { runAt, createdAt } = (await app.jobs.get(later))!;
+    expect(Math.round((runAt.getTime() - createdAt.getTime()) / 60_000)).toBe(60);
     const low = await jobs.one.enqueue(1, { key: "k" });
     expect(await jobs.one.enqueue(1, { key: "k" })).toBe(low);
     const high = await jobs.one.enqueue(2, { priority: 5 });
@@ -153,7 +155,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       const runs: string[] = [];
       const start = async (worker: string): Promise<App> => {
         const one = create();
-        one.job("tick", { schedule: 100 }, (value, { id }) => runs.push(`${worker} ${id} ${value}`));
+        one.job("tick", { schedule: "100ms" }, (value, { id }) => runs.push(`${worker} ${id} ${value}`));
         await one.start();
         return one;
       };
@@ -177,7 +179,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     });
 
   it("Jobs of a dead worker are run when their lease ends, however seldom a worker polls", async () => {
-    const one = create({ pollMs: 3_600_000, leaseMs: 500 });
+    const one = create({ poll: "1h", lease: "500ms" });
     const values: unknown[] = [];
     const kind = `left ${engine.name}`;
     one.job(kind, {}, (value) => values.push(value));
@@ -251,6 +253,8 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     expect(() => one.job("", {}, () => {})).toThrow("the name of a job");
     expect(() => one.job("a", { retrie: 1 } as never, () => {})).toThrow("did you mean 'retries'?");
     expect(() => one.job("a", { schedule: "nonsense" }, () => {})).toThrow("five fields");
+    expect(() => one.job("a", { schedule: "50ms" }, () => {})).toThrow("a duration of at least 100ms");
+    expect(() => one.job("a", { timeout: "5 m" as never }, () => {})).toThrow("seconds as a number, or text such as");
     expect(() => one.job("a", {}, null as never)).toThrow("takes a name, options and a function");
     one.job("a", {}, () => {});
     expect(() => one.job("a", {}, () => {})).toThrow('two jobs with the name "a"');
@@ -260,7 +264,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     plain.logger = quiet;
     plain.job("b", {}, () => {});
     await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
-    expect(() => plain.jobs.get("1")).toThrow("once an application with app.job() has started");
+    expect(() => plain.jobs.get("1")).toThrow("app.jobs was used before the application was started");
   });
 
   it("Many jobs of several kinds that are added at once run once each, and each caller gets the id of its own", async () => {
@@ -299,16 +303,16 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     );
     const { table } = new JobStorage(app.database, "stoa", "me", 1000);
     await app.database.execute(`delete from ${table} where name <> 'old' and finished_at is not null`);
-    await deleteFinished(app.database, table, { days: 4.5, count: 100 });
+    await deleteFinished(app.database, table, { age: 4.5 * 86_400, count: 100 });
     expect(await names()).toEqual(["day 1", "day 2", "day 3", "day 4", "waits"]);
-    await deleteFinished(app.database, table, { days: 4.5, count: 2 });
+    await deleteFinished(app.database, table, { age: 4.5 * 86_400, count: 2 });
     expect(await names()).toEqual(["day 1", "day 2", "waits"]);
   });
 
   it("A failed job is not run again while another one with its key waits", async () => {
     const id = await jobs.refused.enqueue(null, { key: "one" });
     await vi.waitFor(async () => expect((await app.jobs.get(id))!.status).toBe("failed"), patient);
-    await jobs.refused.enqueue(null, { key: "one", delay: 3_600_000 });
+    await jobs.refused.enqueue(null, { key: "one", delay: "1h" });
     expect(await app.jobs.retry(id)).toBe(false);
     expect((await app.jobs.get(id))!.status).toBe("failed");
   });

@@ -8,14 +8,18 @@ const [, , url, mode] = process.argv as [string, string, string, string];
 
 const app = new App();
 app.logger = quiet;
-app.enableDatabase({ url, poolSize: 5 }).enableJobs({ leaseMs: 400, pollMs: 50 });
-const job = app.job<{ n: number }>("effect", { retries: 1000, backoff: 1, concurrency: 7 }, async ({ n }, { id }) => {
-  mayDie();
-  // Some end at once, in groups; others one by one.
-  if (n % 2 === 0) await app.database.fetchval("select pg_sleep($1)", [(n % 10) / 1000]);
-  await app.database.execute("insert into effects values ($1, $2) on conflict do nothing", [id, n]);
-  mayDie();
-});
+app.enableDatabase({ url, poolSize: 5 }).enableJobs({ lease: "400ms", poll: "50ms" });
+const job = app.job<{ n: number }>(
+  "effect",
+  { retries: 1000, backoff: "1ms", concurrency: 7 },
+  async ({ n }, { id }) => {
+    mayDie();
+    // Some end at once, in groups; others one by one.
+    if (n % 2 === 0) await app.database.fetchval("select pg_sleep($1)", [(n % 10) / 1000]);
+    await app.database.execute("insert into effects values ($1, $2) on conflict do nothing", [id, n]);
+    mayDie();
+  },
+);
 
 mayDieAround(JobStorage.prototype, ["claim", "add"]);
 await app.start();

@@ -4,7 +4,7 @@ import { MessagingError, type MessagingErrorCode } from "../../../src/engines/me
 import { publishBatch } from "../../../src/patterns/outbox/batch.js";
 import type { StoredMessage } from "../../../src/patterns/outbox/storage.js";
 
-const options = { attempts: 3, backoffMs: 100 };
+const options = { attempts: 3, backoff: 0.1 };
 
 function message(id: number, key: string | null, extra: Partial<StoredMessage> = {}): StoredMessage {
   const fixed = { topic: "t", headers: {}, body: String(id), bytes: null, stored_at: 0, state: "ready" as const };

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { inboxTables, outboxTables } from "../../../src/patterns/outbox/tables.js";
-import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { type Compiled, compiled } from "../compiled.js";
@@ -29,7 +29,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
   const workers: Worker[] = [];
   beforeAll(async () => {
     program = await compiled(join(import.meta.dirname, "relaying-process.ts"));
-  }, 60_000);
+  });
   afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { App, hostOf } from "../../../src/app/app.js";
 import { Depends } from "../../../src/di/depends.js";
-import { TransactionScope } from "../../../src/engines/db/transaction.js";
+import { TransactionScope } from "../../../src/engines/db/transaction/transaction.js";
 import { MemoryBroker } from "../../../src/engines/messaging/memory/memory-broker.js";
 import { MemoryHub } from "../../../src/engines/messaging/memory/memory-hub.js";
 import type { Message } from "../../../src/engines/messaging/message.js";
@@ -9,7 +9,7 @@ import { messagingState } from "../../../src/engines/messaging/state.js";
 import { field } from "../../../src/orm/fields/field.js";
 import { Model } from "../../../src/orm/model/model.js";
 import { PostgresInbox } from "../../../src/patterns/outbox/inbox.js";
-import { readOutboxOptions } from "../../../src/patterns/outbox/options.js";
+import { outboxOptions } from "../../../src/patterns/outbox/options.js";
 import { testMessages } from "../../../src/testing/test-messages.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
@@ -42,7 +42,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     app = new App();
     app.logger = logger;
     messagingState(hostOf(app)).replacement = () => new MemoryBroker({ hub });
-    app.enableDatabase({ url, poolSize: 5 }).enableMemoryBroker().enableOutbox({ pollMs: 50 });
+    app.enableDatabase({ url, poolSize: 5 }).enableMemoryBroker().enableOutbox({ poll: "50ms" });
     app.registerSingleton("accounts", new Accounts(app));
     app.onMessage(
       "pay",
@@ -135,7 +135,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
   });
 
   it("Ids beyond the number and the age that are kept are deleted", async () => {
-    const few = new PostgresInbox(app.database, { ...readOutboxOptions({}), inboxCount: 2 }, quiet);
+    const few = new PostgresInbox(app.database, { ...outboxOptions.read([]), inboxCount: 2 }, quiet);
     await app.database.execute(
       `insert into stoa.inbox (consumer, message_id, handled_at)
        select 'old', n::text, now() - interval '1 hour' from generate_series(1, 2500) n`,
@@ -143,12 +143,12 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     await few.sweep();
     expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(2);
     await app.database.execute("update stoa.inbox set handled_at = now() - interval '8 days'");
-    await new PostgresInbox(app.database, readOutboxOptions({}), quiet).sweep();
+    await new PostgresInbox(app.database, outboxOptions.read([]), quiet).sweep();
     expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(0);
   });
 
   it("An id that PostgreSQL cannot store as text is known again all the same, and others are not taken for it", async () => {
-    const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
+    const inbox = new PostgresInbox(app.database, outboxOptions.read([]), quiet);
     const run = vi.fn(async () => ({ kind: "done", value: undefined }) as const);
     for (const id of ["a\0b", "ab", "a\ud800b", "a\ufffdb"]) {
       const claim = { consumer: "odd", id, timeout: 1000 };
@@ -159,7 +159,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
   });
 
   it("An id of any length is stored", async () => {
-    const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
+    const inbox = new PostgresInbox(app.database, outboxOptions.read([]), quiet);
     const claim = { consumer: "long", id: "x".repeat(10_000), timeout: 1000 };
     const run = vi.fn(async () => ({ kind: "done", value: undefined }) as const);
     expect(await inbox.handle(claim, run)).toEqual({ kind: "done", value: undefined });
@@ -170,7 +170,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
 
   if (engine.name === "postgres") {
     it("A message that another process is handling is left for later, without waiting for it", async () => {
-      const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
+      const inbox = new PostgresInbox(app.database, outboxOptions.read([]), quiet);
       const claim = { consumer: "busy", id: "b1", timeout: 0 };
       const first = await new Promise<{ end: () => void; ended: Promise<unknown> }>((started) => {
         const ended: Promise<unknown> = inbox.handle(claim, () => {
@@ -186,7 +186,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     });
 
     it("The transaction of a handler that neither works nor ends is ended by the server some time after the handler's time", async () => {
-      const inbox = new PostgresInbox(app.database, readOutboxOptions({}), quiet);
+      const inbox = new PostgresInbox(app.database, outboxOptions.read([]), quiet);
       const setting = await new Promise((resolve) => {
         void inbox.handle({ consumer: "limit", id: "l1", timeout: 2000 }, async (tx) => {
           resolve(await tx.fetchval("show idle_in_transaction_session_timeout"));

@@ -45,7 +45,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     return one
       .enableDatabase({ url, poolSize: 5 })
       .enableMemoryBroker()
-      .enableOutbox({ pollMs: 50, leaseMs: 2000, backoffMs: 1, attempts: 3, ...options });
+      .enableOutbox({ poll: "50ms", lease: "2s", backoff: "1ms", attempts: 3, ...options });
   };
   const published = (name: string) =>
     hub.records(name).map(({ body }) => JSON.parse(new TextDecoder().decode(body)) as unknown);
@@ -58,7 +58,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
   beforeAll(async () => {
     ({ url, drop } = await engine.make());
     app = create();
-    app.enableMetrics().enableHealthChecks().enableEventSourcing({ pollMs: 50 });
+    app.enableMetrics().enableHealthChecks().enableEventSourcing({ poll: "50ms" });
     mail = app.job<string>("mail", {}, (to) => mailed.push(to));
     await app.start();
     await app.database.script("create table notes (id text primary key)");
@@ -191,7 +191,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     await vi.waitFor(() => expect(mailed.toSorted()).toEqual(["ada", "bob"]), patient);
   });
 
-  it("A message that keeps failing is stuck, those with its key wait, others go on, and a retry publishes them in order", async () => {
+  it("A message that keeps failing is stuck, those with its key wait, others continue, and a retry publishes them in order", async () => {
     refused.set("refused", new MessagingError("REFUSED", "no such exchange 17"));
     await app.database.transaction(async (tx) => {
       for (const n of [1, 2, 3]) await tx.publish("refused", n, { key: "k" });
@@ -259,7 +259,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     await empty();
   });
 
-  it("A stuck message that is discarded lets those behind it go on", async () => {
+  it("A stuck message that is discarded lets those behind it continue", async () => {
     refused.set("discarded", new MessagingError("TOO_LARGE", "too large"));
     await app.outbox.publishBatch(
       "discarded",
@@ -286,7 +286,7 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     await vi.waitFor(() => expect(published("forgotten")).toEqual([1]), patient);
   });
 
-  it("A topic that cannot be reached rests while others go on, and nothing of it is counted as an attempt", async () => {
+  it("A topic that cannot be reached rests while others continue, and nothing of it is counted as an attempt", async () => {
     refused.set("away", new MessagingError("UNREACHABLE", "no leader"));
     await app.database.transaction(async (tx) => {
       await tx.publish("away", 1, { key: "k" });
@@ -345,7 +345,9 @@ describe("applications without an outbox", () => {
     await expect(new App().enableMemoryBroker().enableOutbox().start()).rejects.toThrow(
       /enableOutbox\(\) needs app.enableDatabase\(\)/,
     );
-    expect(() => new App().enableOutbox({ lease: 1 } as object)).toThrow(/unknown option 'lease' in enableOutbox\(\)/);
+    expect(() => new App().enableOutbox({ leaseMs: 1 } as object)).toThrow(
+      /unknown option 'leaseMs' in enableOutbox\(\)/,
+    );
     expect(() => new App().enableOutbox({ schema: "A" })).toThrow(/schema/);
   });
 });

@@ -7,7 +7,7 @@
  */
 import { App, hostOf } from "../../../src/app/app.js";
 import { messagingState } from "../../../src/engines/messaging/state.js";
-import type { Logger } from "../../../src/internal/logger.js";
+import type { Logger } from "../../../src/kit/logger.js";
 import { OutboxStorage } from "../../../src/patterns/outbox/storage.js";
 import { TableBroker } from "./table-broker.js";
 
@@ -52,7 +52,7 @@ messagingState(hostOf(app)).replacement = () => new FaultyBroker(url);
 app
   .enableDatabase({ url, poolSize: 6 })
   .enableMemoryBroker()
-  .enableOutbox({ relay: mode === "relay", leaseMs: 600, pollMs: 50, batchSize: 7 });
+  .enableOutbox({ relay: mode === "relay", lease: "600ms", poll: "50ms", batchSize: 7 });
 if (mode === "relay") {
   app.onMessage("orders", { inbox: true, concurrency: 5, retry: { attempts: 5, delay: 0.01 } }, async (message) => {
     const { key, n } = message.value as { key: string; n: number };

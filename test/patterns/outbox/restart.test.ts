@@ -17,7 +17,7 @@ describe.skipIf(!shared)("a server that is restarted while messages of the outbo
     app
       .enableDatabase({ url: server.url, poolSize: 8 })
       .enableMemoryBroker()
-      .enableOutbox({ leaseMs: 1000, pollMs: 50, batchSize: 20 });
+      .enableOutbox({ lease: "1s", poll: "50ms", batchSize: 20 });
     app.onMessage(
       "orders",
       { inbox: true, concurrency: 3, retry: { attempts: 1000, delay: 0.01, maxDelay: 0.5 } },
@@ -31,11 +31,11 @@ describe.skipIf(!shared)("a server that is restarted while messages of the outbo
       create table counters (key text primary key, n int not null);
       create table effects (number bigint generated always as identity, key text, n int);
       insert into counters select 'k' || i, 0 from generate_series(0, 3) i`);
-  }, 120_000);
+  });
   afterAll(async () => {
     await app?.stop().catch(() => {});
     await server?.stop();
-  }, 120_000);
+  });
 
   it("Each message of a committed transaction has its effect once, in the order of its key", {
     timeout: 300_000,

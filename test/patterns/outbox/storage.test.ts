@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { RelayLease } from "../../../src/patterns/outbox/lease.js";
 import { OutboxStorage } from "../../../src/patterns/outbox/storage.js";
 import { outboxTables } from "../../../src/patterns/outbox/tables.js";
-import { installTables } from "../../../src/patterns/storage/tables.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
-import { quiet } from "../events/stores.js";
 
 describe.each(engines(service("postgres")))("the lease of the outbox in $name", (engine) => {
   let db: Database;
@@ -34,6 +32,9 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
   const expire = () => db.execute("update stoa.outbox_relays set lease_until = '-infinity'");
   const rows = () => db.fetch("select id, state, attempts from stoa.outbox order by id");
 
+  const acquire = async (broker: string, owner: string, leaseMs: number) =>
+    (await storage.leases.claim(broker, owner, leaseMs))?.token ?? null;
+
   it("A key that the index of failed messages cannot hold is refused, and the longest one that is stored can fail", async () => {
     // Another letter each time: the database compresses what repeats.
     const letters = (count: number) =>
@@ -44,29 +45,29 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
     };
     await expect(store(letters(1000))).rejects.toThrow("a key in the outbox has at most 2400 bytes");
     await store(letters(800));
-    await storage.acquire("kafka", "a", 60_000);
+    await acquire("kafka", "a", 60_000);
     const report = { published: [], failed: [{ id: 1, error: "no", pause: null }], held: [] };
     expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: true });
     expect(await rows()).toEqual([{ id: 1, state: "stuck", attempts: 1 }]);
   });
 
   it("One process at a time has the lease of a broker, and each claim has a higher token", async () => {
-    expect(await storage.acquire("kafka", "a", 60_000)).toBe(1);
-    expect(await storage.acquire("kafka", "b", 60_000)).toBeNull();
-    expect(await storage.acquire("amqp", "b", 60_000)).toBe(1);
+    expect(await acquire("kafka", "a", 60_000)).toBe(1);
+    expect(await acquire("kafka", "b", 60_000)).toBeNull();
+    expect(await acquire("amqp", "b", 60_000)).toBe(1);
     await expire();
-    expect(await storage.acquire("kafka", "b", 60_000)).toBe(2);
-    await storage.release("kafka", 1);
-    expect(await storage.acquire("kafka", "a", 60_000)).toBeNull();
-    await storage.release("kafka", 2);
-    expect(await storage.acquire("kafka", "a", 60_000)).toBe(3);
+    expect(await acquire("kafka", "b", 60_000)).toBe(2);
+    await storage.leases.release("kafka", 1);
+    expect(await acquire("kafka", "a", 60_000)).toBeNull();
+    await storage.leases.release("kafka", 2);
+    expect(await acquire("kafka", "a", 60_000)).toBe(3);
   });
 
   it("A process whose lease was taken over changes nothing, whatever it reports", async () => {
     await fill(3);
-    await storage.acquire("kafka", "a", 60_000);
+    await acquire("kafka", "a", 60_000);
     await expire();
-    await storage.acquire("kafka", "b", 60_000);
+    await acquire("kafka", "b", 60_000);
     const untouched = await rows();
     const report = { published: [1], failed: [{ id: 2, error: "no", pause: null }], held: [3] };
     expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: false });
@@ -76,23 +77,6 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
       { id: 2, state: "stuck", attempts: 1 },
       { id: 3, state: "held", attempts: 0 },
     ]);
-  });
-
-  it("A lease ends by the clock of its process too, and a lost one is noticed at the next report", async () => {
-    const lease = new RelayLease(storage, "kafka", "a", 60_000, quiet);
-    expect(lease.held).toBe(false);
-    expect(await lease.acquire()).toBe(true);
-    await db.execute("update stoa.outbox_relays set token = token + 1");
-    expect(await lease.settle({ published: [], failed: [], held: [] })).toBeNull();
-    expect(lease.held).toBe(false);
-    await lease.close();
-    const other = new RelayLease(storage, "amqp", "a", 60_000, quiet);
-    expect(await other.acquire()).toBe(true);
-    // The clock goes on while a process is paused.
-    const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000);
-    expect(other.held).toBe(false);
-    clock.mockRestore();
-    await other.close();
   });
 
   it("Messages are read up to a number and a size, at least one, and without those of topics that rest", async () => {

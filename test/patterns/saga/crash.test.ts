@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { sagaTables } from "../../../src/patterns/saga/tables.js";
-import { installTables } from "../../../src/patterns/storage/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { type Compiled, compiled } from "../compiled.js";
@@ -27,7 +27,7 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
   const children: ChildProcess[] = [];
   beforeAll(async () => {
     program = await compiled(join(import.meta.dirname, "driving-process.ts"));
-  }, 60_000);
+  });
   afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));

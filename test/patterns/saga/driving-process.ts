@@ -15,7 +15,7 @@ const app = new App();
 app.logger = quiet;
 app
   .enableDatabase({ url, poolSize: 5 })
-  .enableSaga({ leaseMs: 400, pollMs: 50, backoffMs: 1, maxRetries: 1000, timeoutMs: 0 });
+  .enableSaga({ lease: "400ms", poll: "50ms", backoff: "1ms", maxRetries: 1000, timeoutMs: 0 });
 
 async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: number): Promise<number> {
   mayDie();
@@ -30,7 +30,7 @@ async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: nu
 
 const compensate = (context: StepContext<unknown, unknown>): Promise<number> => effect(context, -1);
 const step: StepOptions<unknown, unknown, number> = { action: (context) => effect(context, 1), compensate };
-const child = saga("crash child").step("six", step).sleep("nap", 1).step("seven", step);
+const child = saga("crash child").step("six", step).sleep("nap", "1ms").step("seven", step);
 const definition = saga<{ fails: boolean; unsure?: boolean }>("crash")
   .step("one", step)
   .parallel({ two: step, three: step })
@@ -42,8 +42,8 @@ const definition = saga<{ fails: boolean; unsure?: boolean }>("crash")
       return effect(context, 1);
     },
   })
-  .waitFor("go", { timeout: 600_000 })
-  .sleep("rest", 1)
+  .waitFor("go", { timeout: "10m" })
+  .sleep("rest", "1ms")
   .child("part", child, null)
   .step("five", {
     compensate,

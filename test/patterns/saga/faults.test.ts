@@ -30,8 +30,8 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
     apps.push(app);
     return app
       .enableDatabase({ url, poolSize: 5 })
-      .enableSaga({ pollMs: 50, leaseMs: 400, backoffMs: 1, maxRetries: 100, timeoutMs: 0 })
-      .enableJobs({ pollMs: 50, leaseMs: 400 });
+      .enableSaga({ poll: "50ms", lease: "400ms", backoff: "1ms", maxRetries: 100, timeoutMs: 0 })
+      .enableJobs({ poll: "50ms", lease: "400ms" });
   };
   const three = (app: App) => {
     const effect = ({ key }: StepContext<unknown, unknown>): Promise<unknown> =>
@@ -39,7 +39,7 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
     return app.saga(
       saga("three")
         .step("a", { action: effect })
-        .waitFor("go", { timeout: 1, optional: true })
+        .waitFor("go", { timeout: "1ms", optional: true })
         .step("b", { action: effect })
         .step("c", { action: effect }),
     );
@@ -75,7 +75,7 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
   it("Sessions that the database ends under load, as in a restart, lose no saga and no job", async () => {
     const app = create();
     const handle = three(app);
-    const job = app.job<number>("effect", { retries: 1000, backoff: 1 }, (n) =>
+    const job = app.job<number>("effect", { retries: 1000, backoff: "1ms" }, (n) =>
       app.database.execute("insert into effects (key) values ($1) on conflict do nothing", [`job ${n}`]),
     );
     await app.start();
@@ -104,16 +104,16 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
     const app = create();
     const ran: string[] = [];
     const handle = app.saga(
-      saga("clock", { timeoutMs: 30_000 }).sleep("rest", 50).waitFor("never", { timeout: 50, optional: true }),
+      saga("clock", { timeoutMs: 30_000 }).sleep("rest", "50ms").waitFor("never", { timeout: "50ms", optional: true }),
     );
     const job = app.job<string>("late", {}, (value) => ran.push(value));
-    app.job("tick", { schedule: 200 }, () => ran.push("tick"));
+    app.job("tick", { schedule: "200ms" }, () => ran.push("tick"));
     await app.start();
     for (const now of ["2001-01-01", "2099-01-01"]) {
       vi.useFakeTimers({ toFake: ["Date"], now: new Date(now) });
       const id = await handle.start(null);
-      await job.enqueue("in an hour", { delay: 3_600_000 });
-      await job.enqueue(now, { delay: 20 });
+      await job.enqueue("in an hour", { delay: "1h" });
+      await job.enqueue(now, { delay: "20ms" });
       expect(await handle.wait(id, { timeoutMs: 60_000 })).toMatchObject({ status: "completed" });
       await vi.waitFor(() => expect(ran).toContain(now), patient);
     }
@@ -130,8 +130,8 @@ describe.skipIf(!server)("sagas and jobs in a broken world", { timeout: 120_000 
     await app.start();
     const a = new SagaStorage(app.database, "stoa", "a", 1500);
     const b = new SagaStorage(app.database, "stoa", "b", 60_000);
-    await a.insert({ id: "p", name: "paused", version: 1, input: "null", timeoutMs: 0 }, app.database);
-    const known = [{ name: "paused", version: 1 }];
+    await a.insert({ id: "p", name: "paused", version: 1, steps: "step a", input: "null", timeoutMs: 0 }, app.database);
+    const known = [{ name: "paused", version: 1, steps: "step a" }];
     const [first] = await a.claim(known, 5);
     expect(await b.claim(known, 5)).toEqual([]);
     const second = await vi.waitFor(async () => {

@@ -23,7 +23,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const one = new App();
     one.logger = quiet;
     apps.push(one);
-    one.enableDatabase({ url, poolSize: 5 }).enableSaga({ backoffMs: 1, pollMs: 50, leaseMs: 1000, ...options });
+    one.enableDatabase({ url, poolSize: 5 }).enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", ...options });
     await one.start();
     return one;
   };
@@ -103,7 +103,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(action).toHaveBeenCalledTimes(1);
   });
 
-  it("A step that recovers goes on", async () => {
+  it("A step that recovers continues", async () => {
     let failures = 2;
     const handle = app.saga(
       saga(name()).step("flaky", {
@@ -121,7 +121,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const calls: string[] = [];
     const handle = app.saga(
       saga(name()).step("slow", {
-        timeout: 20,
+        timeout: "20ms",
         retries: 1,
         action: ({ signal, attempt }) =>
           new Promise((resolve) => signal.addEventListener("abort", () => resolve(calls.push(`aborted ${attempt}`)))),
@@ -185,7 +185,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
   });
 
   it("Sagas of a dead worker go on when their lease ends, however seldom a worker polls", async () => {
-    const one = await start({ pollMs: 3_600_000, leaseMs: 500 });
+    const one = await start({ poll: "1h", lease: "500ms" });
     const handle = one.saga(saga(name()).step("a", { action: () => 1 }));
     const first = await handle.start(null);
     expect(await handle.wait(first, patient)).toMatchObject({ status: "completed" });
@@ -232,7 +232,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(ran).toEqual(["blocks", "undone"]);
   });
 
-  it("A step that ends its process each time is not begun for ever", async () => {
+  it("A step that ends its process each time is not begun forever", async () => {
     const ran: string[] = [];
     const handle = app.saga(
       saga(name()).step("deadly", {
@@ -372,12 +372,12 @@ describe.each(engines(server))("sagas in $name", (engine) => {
       await new Sweeper(storage, new SagaConfig(options), quiet, () => []).sweep();
     };
     const count = () => app.database.fetchval<number>("select count(*) from stoa.sagas where finished_at is not null");
-    await sweep({ retentionDays: 1, retentionCount: 2 });
+    await sweep({ retention: "1d", retentionCount: 2 });
     expect(await count()).toBe(2);
     await app.database.execute("update stoa.sagas set finished_at = finished_at - interval '2 days' where id = $1", [
       ids[2],
     ]);
-    await sweep({ retentionDays: 1, retentionCount: 100 });
+    await sweep({ retention: "1d", retentionCount: 100 });
     expect(await app.sagas.get(ids[2]!)).toBeNull();
     expect(await app.sagas.log(ids[2]!)).toEqual([]);
   });

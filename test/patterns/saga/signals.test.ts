@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { App } from "../../../src/app/app.js";
-import { saga, signal } from "../../../src/patterns/saga/index.js";
+import { saga, signal } from "../../../src/entry/saga.js";
 import { quiet } from "../events/stores.js";
 
 it("A saga keeps 1000 signals of a name that it has not taken, and refuses further ones until it takes some", {
@@ -8,7 +8,7 @@ it("A saga keeps 1000 signals of a name that it has not taken, and refuses furth
 }, async () => {
   const app = new App();
   app.logger = quiet;
-  app.enableDatabase("pglite:").enableSaga({ pollMs: 50, timeoutMs: 0 });
+  app.enableDatabase("pglite:").enableSaga({ poll: "50ms", timeoutMs: 0 });
   const handle = app.saga(
     saga("patient")
       .waitFor("go")

@@ -26,9 +26,9 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     apps.push(one);
     return one
       .enableDatabase({ url, poolSize: 5 })
-      .enableEventSourcing({ storeType: "postgres", pollMs: 50 })
+      .enableEventSourcing({ storeType: "postgres", poll: "50ms" })
       .enableMemoryBroker()
-      .enableSaga({ backoffMs: 1, pollMs: 50, leaseMs: 1000, ...options });
+      .enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", ...options });
   };
   beforeAll(async () => {
     ({ url, drop } = await engine.make());
@@ -49,7 +49,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
   const events = async (id: string): Promise<string[]> =>
     (await app.sagas.log(id)).map(({ event, step }) => (step === null ? event : `${event} ${step}`));
 
-  it("A saga waits for a signal without a process, and goes on with its value", async () => {
+  it("A saga waits for a signal without a process, and continues with its value", async () => {
     const approved = signal("approved", { schema: z.object({ by: z.string() }) });
     const handle = app.saga(
       saga<string>(name())
@@ -117,7 +117,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     const handle = app.saga(
       saga(name())
         .step("a", { action: () => 1, compensate: () => void undone.push("a") })
-        .waitFor("never", { timeout: 20 })
+        .waitFor("never", { timeout: "20ms" })
         .step("b", { action: () => void undone.push("b ran") }),
     );
     const id = await handle.start(null);
@@ -129,12 +129,12 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(await app.sagas.signal(id, "never")).toBe(false);
   });
 
-  it("An optional wait goes on with null, and its time does nothing after the message has come", async () => {
+  it("An optional wait continues with null, and its time does nothing after the message has come", async () => {
     const handle = app.saga(
       saga(name())
-        .waitFor("maybe", { timeout: 20, optional: true })
-        .waitFor("answer", { timeout: 60_000 })
-        .sleep("rest", 10)
+        .waitFor("maybe", { timeout: "20ms", optional: true })
+        .waitFor("answer", { timeout: "1m" })
+        .sleep("rest", "10ms")
         .step("end", { action: ({ results }) => [results.maybe, results.answer, results.rest] }),
     );
     const id = await handle.start(null);
@@ -255,7 +255,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
             },
             compensate: undo("flaky"),
           },
-          slow: { action: () => new Promise(() => {}), timeout: 50, retries: 1000, compensate: undo("slow") },
+          slow: { action: () => new Promise(() => {}), timeout: "50ms", retries: 1000, compensate: undo("slow") },
           bad: {
             action: async ({ sagaId }) => {
               await vi.waitFor(async () => {
@@ -361,7 +361,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     }
   });
 
-  it("A child that a person aborts while it is parked lets its parent go on", async () => {
+  it("A child that a person aborts while it is parked lets its parent continue", async () => {
     const child = saga(name())
       .step("stuck", {
         action: () => 1,
@@ -381,7 +381,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
   if (engine.name !== "pglite")
     it("An execution of a version that no worker knows is parked with the reason, and goes on once it is known", async () => {
       const named = name();
-      const one = create({ unknownVersionMs: 100 });
+      const one = create({ unknownVersion: "100ms" });
       const old = saga(named, { version: 1 })
         .waitFor("go")
         .step("a", { action: () => "old" });

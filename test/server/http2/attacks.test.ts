@@ -183,7 +183,7 @@ describe("a client that floods a server of HTTP/2", () => {
 });
 
 describe("a client that sends heads that grow", () => {
-  it("A head over maxHeadSize gets 431, and one over twice that is reset; the connection goes on", async () => {
+  it("A head over maxHeadSize gets 431, and one over twice that is reset; the connection continues", async () => {
     const { attacker, refusals, handled } = await underAttack({ maxHeadSize: 4096 });
     attacker.send(headers(1, END_STREAM | END_HEADERS, request("/", "GET", [["x", "y".repeat(5000)]])));
     expect(await attacker.ended(1)).toBe(0);

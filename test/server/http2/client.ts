@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import { afterEach } from "vitest";
 import { createHttp2Transport } from "../../../src/server/http2/transport.js";
-import { type Dispatch, defaultLimits, type TransportOptions } from "../../../src/server/transport.js";
+import { defaultLimits } from "../../../src/server/limits.js";
+import type { Dispatch, TransportOptions } from "../../../src/server/transport.js";
 import { start as startTransport } from "../support.js";
 
 const cleanups: (() => void)[] = [];

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { problemResponse } from "../../../src/error-pages/problem.js";
 import type { HttpError } from "../../../src/errors/http-error.js";
+import { problemResponse } from "../../../src/errors/pages/problem.js";
 import type { Request } from "../../../src/http/request.js";
 import { Response } from "../../../src/http/response.js";
 import type { BodyBuffer } from "../../../src/server/body/body-buffer.js";
@@ -92,7 +92,7 @@ describe("a slow client of HTTP/2", () => {
     clearInterval(pings);
   });
 
-  it("A client that stops in a body gets 408, and its connection goes on", async () => {
+  it("A client that stops in a body gets 408, and its connection continues", async () => {
     const { address, refusals } = await start((given) => (given.method === "GET" ? hello() : new Promise(() => {})), {
       ...patient,
       bodyTimeout: 0.2,

@@ -68,7 +68,7 @@ describe("streams of another protocol on a server of HTTP/2", () => {
     expect(offered).toEqual(["application/grpc-web"]);
   });
 
-  it("A handler of streams that throws resets the stream, and the connection goes on", async () => {
+  it("A handler of streams that throws resets the stream, and the connection continues", async () => {
     const { dial, errors } = await serving(() => {
       throw new Error("broken");
     });

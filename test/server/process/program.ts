@@ -118,7 +118,7 @@ export async function until(
   condition: () => boolean | Promise<boolean>,
   what: () => string = () => String(condition),
 ): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 150_000;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`waited in vain for ${what()}`);
     await pause(20);

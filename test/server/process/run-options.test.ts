@@ -71,6 +71,18 @@ describe("options of run()", () => {
     });
   });
 
+  it("Times of run() are given in seconds or with a unit", () => {
+    const { limits, settings, shutdownTimeout, stuckTimeout } = plan([], {
+      requestTimeout: "2m",
+      shutdownTimeout: "1500ms",
+      stuckTimeout: 45,
+      keepAliveTimeout: "1m",
+    });
+    expect([settings.requestTimeout, shutdownTimeout, stuckTimeout, limits.keepAliveTimeout]).toEqual([
+      120, 1.5, 45, 60,
+    ]);
+  });
+
   it.each([
     [{ port: 70_000 }, "option 'port' in run() must be an integer from 0 to 65535, not 70000"],
     [{ port: "80" }, "option 'port' in run() must be an integer from 0 to 65535, not \"80\""],
@@ -78,9 +90,11 @@ describe("options of run()", () => {
     [{ workers: 0 }, "option 'workers' in run() must be an integer from 1 to 1024, not 0"],
     [{ prot: 80 }, "unknown option 'prot' in run(); did you mean 'port'?"],
     [{ shutdown_timeot: 1 }, "unknown option 'shutdown_timeot' in run(); did you mean 'shutdown_timeout'?"],
-    [{ tls: { cert: "a.pem" } }, "tls needs both 'cert' and 'key'"],
+    [{ tls: { cert: "a.pem" } }, "option 'key' is required in tls"],
     [{ tls: { cert: "a.pem", key: "b.pem", caa: "" } }, "unknown option 'caa' in tls; did you mean 'ca'?"],
     [{ transport: "h2" }, 'option \'transport\' in run() must be one of "net", "node", not "h2"'],
+    [{ headTimeout: "10 s" }, "option 'headTimeout' in run() must be a duration: seconds as a number, or text"],
+    [{ stuck_timeout: "60d" }, "option 'stuck_timeout' in run() must be a duration from 0 to 24d, not \"60d\""],
     [8000, "run() takes an object of options, not 8000"],
   ])("run() refuses the options %j", (options, message) => {
     expect(() => readRunOptions(options as RunOptions)).toThrow(message);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Silence } from "../../../src/server/silence.js";
+import { Silence } from "../../../src/server/process/silence.js";
 
 describe("Silence", () => {
   it("A worker is silent after some ticks without a sign, stuck after more, and neither once it is heard", () => {

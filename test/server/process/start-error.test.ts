@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ValueError } from "../../../src/internal/value-error.js";
+import { ValueError } from "../../../src/kit/value-error.js";
 import { listenError, startFailure } from "../../../src/server/start-error.js";
 
 const address = { host: "127.0.0.1", port: 8000 };

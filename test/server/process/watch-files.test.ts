@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { FileWatcher } from "../../../src/server/watch-files.js";
+import { FileWatcher } from "../../../src/server/process/watch-files.js";
 import { until } from "./program.js";
 
 function project(): string {

@@ -39,7 +39,7 @@ describe("workers", patient, () => {
     process.kill(Number(victim), "SIGKILL");
     for (let i = 0; i < 100; i++) await get(url).catch(() => failures++);
     expect(failures).toBeLessThanOrEqual(2);
-    await program.shows(/was ended by SIGKILL; another takes its place/);
+    await program.shows(/was ended by SIGKILL while it ran GET \/pid; another takes its place/);
     const pids = await respondingWorkers(url, 2, [victim!]);
     expect(pids).toContain(other);
   });
@@ -75,7 +75,7 @@ describe("workers", patient, () => {
     expect(program.stdout).toMatch(/worker \d+ leaves; another takes its place/);
   });
 
-  it("Workers that keep dying of uncaught errors are replaced for ever, and no other connection is lost", async () => {
+  it("Workers that keep dying of uncaught errors are replaced forever, and no other connection is lost", async () => {
     const program = workers(2, { env: { FAULT: "startup is slow" } });
     const url = await program.url();
     await respondingWorkers(url, 2);

@@ -1,7 +1,8 @@
 import type { DocumentNode, GraphQLObjectType, GraphQLScalarType } from "graphql";
 import type { Host } from "../../../feature/host.js";
-import { didYouMean } from "../../../internal/suggest.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { is, isPlainObject } from "../../../kit/options.js";
+import { didYouMean } from "../../../kit/suggest.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { GraphQLConfig } from "../config.js";
 import {
   buildASTSchema,
@@ -17,7 +18,14 @@ import {
 } from "../graphql-js.js";
 import { addModels } from "../models/add-models.js";
 import { prepareResolver } from "../resolver.js";
-import type { EnumValues, FieldResolver, Resolvers, ScalarResolver, SubscriptionResolver } from "../schema-like.js";
+import type {
+  EnumValues,
+  FieldCost,
+  Resolvers,
+  ScalarResolver,
+  SubscriptionResolver,
+  TypeResolvers,
+} from "../schema-like.js";
 import { scalars } from "./scalars.js";
 import type { SchemaBuilder } from "./schema-builder.js";
 
@@ -110,14 +118,14 @@ function attach(schema: GraphQLSchema, resolvers: Resolvers): void {
     if (isScalarType(type)) attachScalar(type, members as ScalarResolver);
     else if (type instanceof GraphQLEnumType) attachValues(type, members as EnumValues);
     else if (isObjectType(type) || isAbstractType(type))
-      attachFields(type, members as Record<string, FieldResolver | SubscriptionResolver>);
+      attachFields(type, members as Record<string, TypeResolvers[string]>);
     else throw new ValueError(`the type '${name}' takes no resolvers`);
   }
 }
 
 function attachFields(
   type: GraphQLObjectType | Extract<ReturnType<GraphQLSchema["getType"]>, { resolveType?: unknown }>,
-  members: Readonly<Record<string, FieldResolver | SubscriptionResolver>>,
+  members: TypeResolvers,
 ): void {
   const fields = isObjectType(type) || isInterfaceType(type) ? type.getFields() : {};
   for (const [name, given] of Object.entries(members)) {
@@ -130,11 +138,29 @@ function attachFields(
           `a resolver is given for the unknown field '${type.name}.${name}'${didYouMean(name, Object.keys(fields))}`,
         );
       if (typeof given === "function") field.resolve = given as never;
-      else if (typeof given?.subscribe === "function") {
-        field.subscribe = given.subscribe as never;
-        if (given.resolve) field.resolve = given.resolve as never;
+      else if (isPlainObject(given) && ("subscribe" in given || "cost" in given || "size" in given)) {
+        const { subscribe, resolve, cost, size } = given as Partial<SubscriptionResolver> & FieldCost;
+        checkCost(`the resolver of '${type.name}.${name}'`, { cost, size }, field.args);
+        if (subscribe) field.subscribe = subscribe as never;
+        if (resolve) field.resolve = resolve as never;
+        field.extensions = { ...field.extensions, cost, size };
       } else throw new ValueError(`the resolver of '${type.name}.${name}' must be a function`);
     }
+  }
+}
+
+function checkCost(
+  owner: string,
+  { cost, size }: { cost: unknown; size: unknown },
+  args: readonly { readonly name: string }[],
+): void {
+  const isCount = (value: unknown) => value === undefined || is.number(0)(value) === undefined;
+  if (!isCount(cost)) throw new ValueError(`option 'cost' of ${owner} must be a number that is not negative`);
+  if (typeof size !== "string" && !isCount(size)) {
+    throw new ValueError(`option 'size' of ${owner} must be the name of an argument, or a number`);
+  }
+  if (typeof size === "string" && !args.some(({ name }) => name === size)) {
+    throw new ValueError(`option 'size' of ${owner} names the unknown argument '${size}'`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { show } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { TypeGiven } from "./text-types.js";
 
 const namePattern = /^[_A-Za-z][_0-9A-Za-z]*$/;

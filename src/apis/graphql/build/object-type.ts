@@ -1,15 +1,18 @@
 import type { Inject, Provided } from "../../../di/depends.js";
 import { isGuard } from "../../../guards/guard.js";
-import { type Checks, is, isPlainObject, readOptions } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { checkedOptions } from "../../../kit/config.js";
+import { is, isPlainObject } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { GraphqlContext } from "../context.js";
 import { type ResolverOptions, resolver } from "../resolver.js";
-import type { FieldResolver } from "../schema-like.js";
+import type { FieldCost, FieldResolver, TypeResolvers } from "../schema-like.js";
 import { checkName, describe, typeText } from "./names.js";
 import type { ArgumentsOf, Result, Shape, TypeGiven, TypeUse } from "./text-types.js";
 
 /** The options of a field with a resolver. */
-export interface FieldOptions<T extends TypeGiven, A extends Shape, I extends Inject> extends ResolverOptions<I> {
+export interface FieldOptions<T extends TypeGiven, A extends Shape, I extends Inject>
+  extends ResolverOptions<I>,
+    FieldCost {
   /** `"String!"`, `"[Int!]"`, or a type that was made here: `Book`, `Book.required`, `Book.list`. */
   readonly type: T;
   readonly args?: A;
@@ -24,6 +27,7 @@ type NoShape = Record<never, never>;
 export interface FieldDefinition {
   readonly text: string;
   readonly resolve: FieldResolver | null;
+  readonly cost?: FieldCost;
 }
 
 /** An object type: its fields are read from values of the type `Source`. */
@@ -97,31 +101,33 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
   }
 
   /** @internal */
-  resolvers(): Record<string, FieldResolver> {
-    const all = [...this.#fields].flatMap(([name, { resolve }]) => (resolve ? [[name, resolve] as const] : []));
+  resolvers(): TypeResolvers {
+    const all = [...this.#fields].flatMap(([name, { resolve, cost }]) =>
+      resolve ? [[name, cost ? { ...cost, resolve } : resolve] as const] : [],
+    );
     return Object.fromEntries(all);
   }
 }
 
 type AnyFieldOptions = FieldOptions<TypeGiven, Shape, Inject>;
 
-const checks: Checks<AnyFieldOptions> = {
+const readFieldOptions = checkedOptions<AnyFieldOptions>({
   type: is.anything,
   args: (value) => (isPlainObject(value) ? undefined : "an object of types by name"),
   description: is.string,
   deprecated: is.text,
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard")),
   inject: is.object,
-};
+  cost: is.number(0),
+  size: is.either(is.text, is.number(0)),
+});
 
 /** Reads a field: a type, or options with one. */
 export function readField(type: string, name: string, given: unknown, resolve: FieldResolver): FieldDefinition {
   const owner = `the field ${type}.${checkName(`a field of ${type}`, name)}`;
   if (typeof resolve !== "function") throw new ValueError(`${owner} needs a function as its resolver`);
   const isOptions = isPlainObject(given) && "type" in given;
-  const options: Partial<AnyFieldOptions> = isOptions
-    ? readOptions<AnyFieldOptions>(owner, given, checks)
-    : { type: given as TypeGiven };
+  const options: Partial<AnyFieldOptions> = isOptions ? readFieldOptions(owner, given) : { type: given as TypeGiven };
   const args = Object.entries(options.args ?? {}).map(
     ([key, value]) =>
       `${checkName(`an argument of ${owner}`, key)}: ${typeText(`the argument '${key}' of ${owner}`, value, true)}`,
@@ -130,11 +136,15 @@ export function readField(type: string, name: string, given: unknown, resolve: F
     options.deprecated === undefined ? "" : ` @deprecated(reason: ${JSON.stringify(options.deprecated)})`;
   const signature = `${name}${args.length > 0 ? `(${args.join(", ")})` : ""}`;
   const text = `${describe(options.description)}${signature}: ${typeText(owner, options.type as TypeGiven)}${deprecated}`;
-  const { guards, inject } = options;
-  if (!guards?.length && !inject) return { text, resolve };
+  const { guards, inject, cost, size } = options;
+  const priced =
+    cost === undefined && size === undefined
+      ? {}
+      : { cost: { ...(cost !== undefined && { cost }), ...(size !== undefined && { size }) } };
+  if (!guards?.length && !inject) return { text, resolve, ...priced };
   const guarded = resolver(
     { ...(guards && { guards }), ...(inject && { inject }) },
     resolve as unknown as Parameters<typeof resolver>[1],
   );
-  return { text, resolve: guarded as FieldResolver };
+  return { text, resolve: guarded as FieldResolver, ...priced };
 }

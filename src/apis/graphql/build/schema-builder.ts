@@ -1,6 +1,6 @@
 import type { Inject, Provided } from "../../../di/depends.js";
-import { isPlainObject } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { isPlainObject } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { GraphqlContext } from "../context.js";
 import type { ExposedModel } from "../models/exposed-model.js";
 import { type ExposableModel, type ModelTypeOptions, readModelOptions } from "../models/options.js";
@@ -90,7 +90,11 @@ export class SchemaBuilder {
       typeof subscribe === "function" ? resolve : (subscribe as never),
     );
     this.#subscription.add(name, { text: definition.text, resolve: null });
-    this.#subscribers[name] = { subscribe: definition.resolve!, resolve: (event: unknown) => event };
+    this.#subscribers[name] = {
+      ...definition.cost,
+      subscribe: definition.resolve!,
+      resolve: (event: unknown) => event,
+    };
     return this;
   };
 

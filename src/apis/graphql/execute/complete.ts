@@ -10,22 +10,18 @@ import {
   isObjectType,
 } from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
+import { abandon } from "./abandon.js";
 import { executeFields, isThenable } from "./execute-fields.js";
 import { fieldError } from "./field-error.js";
 import { completeLater, Later, LaterList, LaterValue, type Text } from "./later.js";
 import type { Path } from "./path.js";
-import type { Complete, FieldPlan, Selection } from "./plan.js";
-import { quoted } from "./quoted.js";
-import type { Run } from "./run.js";
-import { scalarOf, scalarText } from "./scalar-text.js";
+import type { Complete, FieldPlan, Run, Selection } from "./plan.js";
+import { quoted, scalarOf, scalarText } from "./scalar-text.js";
 
-/**
- * The completion of values of a type. The steps, their order and their messages are those of `execute` of graphql: the
- * results are the same, errors included.
- */
+/** The completion of values of a type. The steps and their messages are those of `execute` of graphql. */
 export function completionOf(type: GraphQLOutputType, selection: Selection): Complete {
   if (isNonNullType(type)) return nonNull(completionOf(type.ofType, selection));
-  if (isListType(type)) return list(type.ofType, completionOf(type.ofType, selection));
+  if (isListType(type)) return list(type.ofType, completionOf(type.ofType, selection), selection);
   if (isLeafType(type)) return leaf(type);
   if (isAbstractType(type)) return abstract(type, selection);
   return object(type, selection);
@@ -70,7 +66,7 @@ function leaf(type: GraphQLLeafType): Complete {
   };
 }
 
-function list(itemType: GraphQLOutputType, complete: Complete): Complete {
+function list(itemType: GraphQLOutputType, complete: Complete, selection: Selection): Complete {
   const required = isNonNullType(itemType);
   const leaves = isLeafType(required ? itemType.ofType : itemType);
   const completeItem = (
@@ -94,12 +90,18 @@ function list(itemType: GraphQLOutputType, complete: Complete): Complete {
   return (run, field, path, info, value) => {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
-    const items = itemsOf(value, field);
+    const items = itemsOf(run, field, itemType, selection, value);
     let text = "";
     let pending: LaterList | null = null;
-    // If an item throws, those before it that are not there yet are dropped.
     for (let i = 0; i < items.length; i++) {
-      const result = completeItem(run, field, path, info, items[i], i);
+      let result: unknown;
+      try {
+        result = completeItem(run, field, path, info, items[i], i);
+      } catch (error) {
+        // The items before it that come later are dropped.
+        abandonItems(run, itemType, selection, items, i);
+        throw error;
+      }
       if (pending !== null) pending.push(result);
       else if (result instanceof Later) {
         pending = new LaterList(run, i === 0 ? "" : `${text},`);
@@ -114,24 +116,45 @@ function placeOf(path: Path | undefined, index: number): Path {
   return { prev: path, key: index, typename: undefined };
 }
 
-function itemsOf(value: unknown, field: FieldPlan): readonly unknown[] {
+function itemsOf(
+  run: Run,
+  field: FieldPlan,
+  itemType: GraphQLOutputType,
+  selection: Selection,
+  value: unknown,
+): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (typeof value !== "object" || typeof (value as Partial<Iterable<unknown>>)[Symbol.iterator] !== "function") {
     throw new GraphQLError(
       `Expected Iterable, but did not find one for field "${field.parentType.name}.${field.name}".`,
     );
   }
-  return Array.from(value as Iterable<unknown>);
+  const items: unknown[] = [];
+  try {
+    for (const item of value as Iterable<unknown>) items.push(item);
+  } catch (error) {
+    abandonItems(run, itemType, selection, items, 0);
+    throw error;
+  }
+  return items;
+}
+
+function abandonItems(
+  run: Run,
+  itemType: GraphQLOutputType,
+  selection: Selection,
+  items: readonly unknown[],
+  start: number,
+): void {
+  for (let i = start; i < items.length; i++) abandon(run, itemType, selection, items[i]);
 }
 
 function object(type: GraphQLObjectType, selection: Selection): Complete {
-  let fields: readonly FieldPlan[] | null = null;
   return (run, field, path, info, value) => {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
-    fields ??= selection.fieldsOf(type);
-    if (type.isTypeOf) return checkedObject(run, field, path, info, value, type, fields);
-    return executeFields(run, fields, value, path);
+    if (type.isTypeOf) return checkedObject(run, field, path, info, value, type, selection);
+    return executeFields(run, selectedFields(run, type, selection, value), value, path);
   };
 }
 
@@ -142,37 +165,72 @@ function checkedObject(
   info: GraphQLResolveInfo | null,
   value: unknown,
   type: GraphQLObjectType,
-  fields: readonly FieldPlan[],
+  selection: Selection,
 ): unknown {
-  const finish = (isIt: boolean): unknown => {
-    if (isIt) return executeFields(run, fields, value, path);
-    throw markInternal(
-      new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes }),
-    );
-  };
-  const isIt = type.isTypeOf!(value, run.context, info!);
-  return isThenable(isIt) ? new LaterValue(run, isIt, finish as (isIt: unknown) => unknown) : finish(isIt);
+  const fields = selectedFields(run, type, selection, value);
+  return decided(
+    run,
+    type,
+    selection,
+    value,
+    () => type.isTypeOf!(value, run.context, info!),
+    (isIt) => {
+      if (isIt) return executeFields(run, fields, value, path);
+      throw markInternal(
+        new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes }),
+      );
+    },
+  );
 }
 
-function abstract(type: Extract<GraphQLOutputType, { resolveType?: unknown }>, selection: Selection): Complete {
+function abstract(type: AbstractType, selection: Selection): Complete {
   return (run, field, path, info, value) => {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
-    const finish = (name: unknown): unknown => {
+    const decide = (): unknown => (type.resolveType ?? defaultTypeResolver)(value, run.context, info!, type);
+    return decided(run, type, selection, value, decide, (name) => {
       const runtimeType = runtimeTypeOf(run, field, type, name, value);
-      const fields = selection.fieldsOf(runtimeType);
-      if (runtimeType.isTypeOf) return checkedObject(run, field, path, info, value, runtimeType, fields);
-      return executeFields(run, fields, value, path);
-    };
-    const name = (type.resolveType ?? defaultTypeResolver)(value, run.context, info!, type);
-    return isThenable(name) ? new LaterValue(run, name, finish) : finish(name);
+      if (runtimeType.isTypeOf) return checkedObject(run, field, path, info, value, runtimeType, selection);
+      return executeFields(run, selection.fieldsOf(run, runtimeType), value, path);
+    });
   };
 }
+
+function selectedFields(run: Run, type: GraphQLObjectType, selection: Selection, value: unknown): readonly FieldPlan[] {
+  try {
+    return selection.fieldsOf(run, type);
+  } catch (error) {
+    abandon(run, type, selection, value);
+    throw error;
+  }
+}
+
+/** Completes a value after a decision about its type. Meanwhile, and if there is none, nobody waits for its members. */
+function decided(
+  run: Run,
+  type: GraphQLOutputType,
+  selection: Selection,
+  value: unknown,
+  decide: () => unknown,
+  finish: (decision: unknown) => unknown,
+): unknown {
+  try {
+    const decision = decide();
+    if (!isThenable(decision)) return finish(decision);
+    abandon(run, type, selection, value);
+    return new LaterValue(run, decision, finish);
+  } catch (error) {
+    abandon(run, type, selection, value);
+    throw error;
+  }
+}
+
+type AbstractType = Extract<GraphQLOutputType, { resolveType?: unknown }>;
 
 function runtimeTypeOf(
   run: Run,
   field: FieldPlan,
-  type: Extract<GraphQLOutputType, { resolveType?: unknown }>,
+  type: AbstractType,
   name: unknown,
   value: unknown,
 ): GraphQLObjectType {

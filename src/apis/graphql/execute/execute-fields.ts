@@ -1,10 +1,10 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { getArgumentValues } from "../graphql-js.js";
+import { abandonField } from "./abandon.js";
 import { fieldError } from "./field-error.js";
 import { completeLater, joinFields, Later, LaterObject, type Text } from "./later.js";
 import type { Path } from "./path.js";
-import type { FieldPlan } from "./plan.js";
-import type { Run } from "./run.js";
+import type { FieldPlan, Run } from "./plan.js";
 import { scalarText } from "./scalar-text.js";
 
 /** True if a shallow copy is as good as a new object. */
@@ -31,8 +31,8 @@ export function executeFields(
     try {
       result = executeField(run, field, source, path);
     } catch (error) {
-      if (pending === null) throw error;
-      return pending.failAtTheEnd(error);
+      for (let j = i + 1; j < fields.length; j++) abandonField(run, fields[j]!, source);
+      throw error;
     }
     if (pending !== null) pending.push(result);
     else if (typeof result === "string") text += (text === "" ? field.prefix : field.nextPrefix) + result;
@@ -94,6 +94,7 @@ function executeField(run: Run, field: FieldPlan, source: unknown, parent: Path 
       : field.complete(run, field, path, info, value);
     return completed instanceof Later ? completed.at(field, field.nonNull, path ?? pathOf(field, parent)) : completed;
   } catch (error) {
+    abandonField(run, field, source);
     return fieldError(run, field, field.nonNull, path ?? pathOf(field, parent), error);
   }
 }
@@ -112,6 +113,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 function argumentsOf(run: Run, field: FieldPlan): Record<string, unknown> {
   if (!field.hasArguments) return {};
   if (field.constantArguments !== null) return { ...field.constantArguments };
+  if (field.slot < 0) return getArgumentValues(field.definition, field.nodes[0]!, run.variables);
   const known = run.arguments[field.slot];
   if (known) return { ...known };
   const values = getArgumentValues(field.definition, field.nodes[0]!, run.variables);

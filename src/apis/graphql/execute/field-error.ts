@@ -1,7 +1,6 @@
 import { locatedError } from "../graphql-js.js";
 import { keysOf, type Path } from "./path.js";
-import type { FieldPlan } from "./plan.js";
-import type { Run } from "./run.js";
+import type { FieldPlan, Run } from "./plan.js";
 
 /** Null for an error at a place that may be null; else the error goes on to the parent. */
 export function fieldError(run: Run, field: FieldPlan, nonNull: boolean, path: Path, raw: unknown): null {

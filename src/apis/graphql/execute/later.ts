@@ -1,8 +1,7 @@
 import type { GraphQLResolveInfo } from "graphql";
 import { fieldError } from "./field-error.js";
 import type { Path } from "./path.js";
-import type { Complete, FieldPlan } from "./plan.js";
-import type { Run } from "./run.js";
+import type { Complete, FieldPlan, Run } from "./plan.js";
 
 /** The JSON text of a value, null, or undefined for a value that has none. */
 export type Text = string | null | undefined;
@@ -16,10 +15,7 @@ export interface Receiver {
 /** Receivers that are called one inside the other: a chain as deep as the operation could overflow the stack. */
 const maxNesting = 100;
 
-/**
- * A text that comes later. It calls its receiver at once, without a chain of promises. Errors take as many steps as the
- * promises of graphql would, because the order of errors depends on them.
- */
+/** A text that comes later. It calls its receiver at once, without a chain of promises. */
 export abstract class Later {
   protected readonly run: Run;
   #receiver: Receiver | null = null;
@@ -46,28 +42,32 @@ export abstract class Later {
     return this;
   }
 
-  protected succeed(text: Text, steps: number): void {
+  protected succeed(text: Text): void {
     const { run } = this;
-    if (run.inStep) {
-      afterSteps(this.#field === null ? steps : steps + 1, () => this.#receiver?.fill(this.#index, text));
-    } else if (run.nesting < maxNesting) {
-      run.nesting++;
-      this.#receiver?.fill(this.#index, text);
-      run.nesting--;
-    } else {
-      queueMicrotask(() => this.succeed(text, steps));
+    if (run.nesting >= maxNesting) {
+      queueMicrotask(() => this.succeed(text));
+      return;
     }
+    run.nesting++;
+    this.#receiver?.fill(this.#index, text);
+    run.nesting--;
   }
 
-  protected reject(error: unknown, steps: number): void {
-    const field = this.#field;
-    if (field === null) afterSteps(steps, () => this.#receiver?.fail(this.#index, error));
-    else afterSteps(steps + 1, () => this.#rejectField(field, error));
+  protected reject(raw: unknown): void {
+    const { run } = this;
+    if (run.nesting >= maxNesting) {
+      queueMicrotask(() => this.reject(raw));
+      return;
+    }
+    run.nesting++;
+    this.#fail(raw);
+    run.nesting--;
   }
 
-  #rejectField(field: FieldPlan, raw: unknown): void {
+  #fail(raw: unknown): void {
     try {
-      fieldError(this.run, field, this.#required, this.#path!, raw);
+      if (this.#field === null) throw raw;
+      fieldError(this.run, this.#field, this.#required, this.#path!, raw);
     } catch (error) {
       this.#receiver?.fail(this.#index, error);
       return;
@@ -84,19 +84,25 @@ export class LaterValue extends Later implements Receiver {
   constructor(run: Run, value: PromiseLike<unknown>, finish: (value: unknown) => unknown) {
     super(run);
     this.#finish = finish;
+    run.begin();
     promiseOf(value).then(
-      (resolved) => this.#resolve(resolved),
-      (error: unknown) => this.reject(error, 0),
+      (resolved) => {
+        this.#resolve(resolved);
+        run.end();
+      },
+      (error: unknown) => {
+        this.reject(error);
+        run.end();
+      },
     );
   }
 
-  // A promise that is resolved with another one takes a step more.
   fill(_index: number, text: Text): void {
-    this.succeed(text, 1);
+    this.succeed(text);
   }
 
   fail(_index: number, error: unknown): void {
-    this.reject(error, 1);
+    this.reject(error);
   }
 
   #resolve(value: unknown): void {
@@ -104,11 +110,11 @@ export class LaterValue extends Later implements Receiver {
     try {
       finished = this.#finish(value);
     } catch (error) {
-      this.reject(error, 0);
+      this.reject(error);
       return;
     }
     if (finished instanceof Later) finished.sendTo(this, 0);
-    else this.succeed(finished as Text, 0);
+    else this.succeed(finished as Text);
   }
 }
 
@@ -130,15 +136,12 @@ export function completeLater(
   return new LaterValue(run, value, (resolved) => complete(run, field, path, info, resolved));
 }
 
-/** The members of an object or a list, some of which are not there yet. */
+/** The members of an object or a list, some of which come later. The first error is that of the whole. */
 abstract class LaterMembers extends Later implements Receiver {
   readonly texts: Text[] = [];
   #awaited = 0;
-  #error: unknown = null;
   #isOver = false;
 
-  /** The steps of graphql from the end of a member to the end of the whole. */
-  protected abstract readonly steps: number;
   /** The text of the whole. */
   protected abstract joined(): string;
 
@@ -152,41 +155,29 @@ abstract class LaterMembers extends Later implements Receiver {
     }
   }
 
-  /** Ends with an error, after the members that are under way: they may fail too. */
-  failAtTheEnd(error: unknown): this {
-    this.run.inStep = true;
-    this.#error = error;
-    return this;
-  }
-
   fill(index: number, text: Text): void {
     this.texts[index] = text;
-    if (--this.#awaited > 0) return;
-    if (this.#error !== null) {
-      this.reject(this.#error, this.steps + 1);
-      return;
-    }
+    if (--this.#awaited > 0 || this.#isOver) return;
     let whole: string;
     try {
       whole = this.joined();
     } catch (error) {
       // The text is longer than a string can be.
-      this.reject(error, this.steps);
+      this.reject(error);
       return;
     }
-    this.succeed(whole, this.steps);
+    this.succeed(whole);
   }
 
   fail(_index: number, error: unknown): void {
+    this.#awaited--;
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#error === null) this.reject(error, this.steps);
-    else this.reject(this.#error, this.steps + 1);
+    this.reject(error);
   }
 }
 
 export class LaterObject extends LaterMembers {
-  protected readonly steps = 2;
   readonly #head: string;
   readonly #fields: readonly FieldPlan[];
   readonly #start: number;
@@ -205,7 +196,6 @@ export class LaterObject extends LaterMembers {
 }
 
 export class LaterList extends LaterMembers {
-  protected readonly steps = 1;
   readonly #head: string;
 
   /** `head` has the items before the first that is pushed, each with a comma after it. */
@@ -232,10 +222,4 @@ export function joinFields(head: string, fields: readonly FieldPlan[], start: nu
     text += (text === "" ? prefix : nextPrefix) + (value ?? "null");
   }
   return text;
-}
-
-/** Calls the function as a chain of so many promises would. */
-function afterSteps(steps: number, then: () => void): void {
-  if (steps === 0) then();
-  else queueMicrotask(() => afterSteps(steps - 1, then));
 }

@@ -77,6 +77,7 @@ export class HttpEndpoint {
       const bad = new BadRequest(405, "A mutation is sent with POST.", { Allow: "POST" });
       return this.#bad(request, bad, form);
     }
+    request.logFields = prepared.operation.logFields;
     if (form === "events") return this.#parts.streams.respond(request, prepared);
     if (prepared.kind === "subscription") {
       const message = "A subscription is sent over a WebSocket, or with Accept: text/event-stream.";
@@ -89,6 +90,12 @@ export class HttpEndpoint {
   }
 
   #respond(request: Request, result: TextResult, type: string): Response {
+    if (result.errors !== null) request.logFields = { ...request.logFields, graphql_errors: result.errors.length };
+    if (result.running !== null) {
+      // The scoped values of the request are disposed after the resolvers that an error did not wait for.
+      request.hold();
+      void result.running.then(() => request.finish());
+    }
     return new Response(this.#operations.textOf(result, request), 200, type);
   }
 

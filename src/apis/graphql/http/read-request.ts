@@ -1,5 +1,5 @@
 import { HttpError } from "../../../errors/http-error.js";
-import { isJsonType } from "../../../http/json.js";
+import { isJsonType } from "../../../http/json/json.js";
 import type { Request } from "../../../http/request.js";
 import { malformed, type OperationParameters, type Refusal, readParameters } from "../parameters.js";
 

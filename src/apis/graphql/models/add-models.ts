@@ -1,22 +1,24 @@
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
 import type { SchemaBuilder } from "../build/schema-builder.js";
-import type { GraphqlContext } from "../context.js";
 import type { FieldResolver } from "../schema-like.js";
 import { columnReader, columnType } from "./columns.js";
 import type { ExposedModel } from "./exposed-model.js";
 import { filterInput } from "./filters.js";
-import { type PageArguments, Rows } from "./rows.js";
+import { type ListArguments, type PageArguments, Rows } from "./rows.js";
 
 /** Completes the types of models, at start: all of them are known, and each can show its relations to the others. */
 export function addModels(builder: SchemaBuilder): void {
   const models = builder.models;
   if (models.length === 0) return;
-  const rows = new Map(models.map((exposed) => [exposed.model.meta, new Rows(exposed)]));
-  const types = new Map(models.map((exposed) => [exposed.model.meta, exposed]));
+  const types = new Map<unknown, ModelType>();
+  for (const exposed of models) types.set(exposed.model.meta, new ModelType(builder, exposed, types));
   if (!builder.has("PageInfo")) builder.define("PageInfo", pageInfo);
-  for (const exposed of models) new ModelType(builder, exposed, rows, types).add();
+  for (const type of types.values()) type.addColumns();
+  for (const type of types.values()) type.addRelationsAndQueries();
 }
+
+const noColumns: ReadonlyMap<string, ColumnMeta> = new Map();
 
 const pageInfo = `type PageInfo {
   hasNextPage: Boolean!
@@ -29,35 +31,35 @@ const pageInfo = `type PageInfo {
 class ModelType {
   readonly #builder: SchemaBuilder;
   readonly #exposed: ExposedModel;
-  readonly #rows: ReadonlyMap<unknown, Rows>;
-  readonly #types: ReadonlyMap<unknown, ExposedModel>;
+  readonly #rows: Rows;
+  readonly #types: ReadonlyMap<unknown, ModelType>;
   /** The types of the columns that are shown, by the names of their fields. */
   readonly #columns = new Map<
     string,
     { readonly column: ColumnMeta; readonly type: string; readonly isEnum: boolean }
   >();
+  #list: { readonly args: Readonly<Record<string, string>>; readonly columns: Map<string, ColumnMeta> } | null = null;
 
-  constructor(
-    builder: SchemaBuilder,
-    exposed: ExposedModel,
-    rows: ReadonlyMap<unknown, Rows>,
-    types: ReadonlyMap<unknown, ExposedModel>,
-  ) {
+  constructor(builder: SchemaBuilder, exposed: ExposedModel, types: ReadonlyMap<unknown, ModelType>) {
     this.#builder = builder;
     this.#exposed = exposed;
-    this.#rows = rows;
+    this.#rows = new Rows(exposed);
     this.#types = types;
   }
 
-  add(): void {
-    const { model, options } = this.#exposed;
-    if (model.meta.primaryKey.length !== 1) {
-      throw new ValueError(`graphql.model(${model.meta.name}) needs a model with a primary key of one column`);
+  addColumns(): void {
+    const { meta } = this.#exposed.model;
+    if (meta.primaryKey.length !== 1) {
+      throw new ValueError(`graphql.model(${meta.name}) needs a model with a primary key of one column`);
     }
     this.#checkNames();
-    for (const column of model.meta.columns) this.#addColumn(column);
+    for (const column of meta.columns) this.#addColumn(column);
+  }
+
+  addRelationsAndQueries(): void {
+    const { model, options, type } = this.#exposed;
     for (const relation of model.meta.relations.values()) this.#addRelation(relation);
-    if (options.query !== false) this.#addQueries(...(options.query ?? namesOf(this.#exposed.type.name)));
+    if (options.query !== false) this.#addQueries(...(options.query ?? namesOf(type.name)));
   }
 
   #isShown(name: string): boolean {
@@ -90,23 +92,37 @@ class ModelType {
     const { type: object } = this.#exposed;
     const target = this.#types.get(relation.target);
     if (!target || !this.#isShown(relation.name) || object.has(relation.name)) return;
-    const rows = this.#rows.get(relation.target)!;
+    const rows = target.#rows;
+    const { name } = target.#exposed.type;
     if (relation.single) {
       const nullable = relation.nullable || rows.restricted;
-      const resolve = async (
-        row: Record<string, unknown>,
-        _args: unknown,
-        context: GraphqlContext,
-      ): Promise<unknown> => {
-        const related = (await row[relation.name]) as object | null;
-        return related === null ? null : ((await rows.visibleOf(context, [related]))[0] ?? null);
-      };
-      object.add(relation.name, { text: `${relation.name}: ${target.type.name}${nullable ? "" : "!"}`, resolve });
+      const resolve: FieldResolver = rows.restricted
+        ? async (row, _args, context, info) =>
+            (await rows.related(relation, row, null, noColumns, context, info))?.[0] ?? null
+        : (row) => row[relation.name];
+      object.add(relation.name, { text: `${relation.name}: ${name}${nullable ? "" : "!"}`, resolve });
       return;
     }
-    const resolve = async (row: Record<string, unknown>, _args: unknown, context: GraphqlContext): Promise<unknown> =>
-      rows.visibleOf(context, (await row[relation.name]) as object[]);
-    object.add(relation.name, { text: `${relation.name}: [${target.type.name}!]!`, resolve });
+    const { args, columns } = target.#listOf();
+    const given = Object.entries(args).map(([argument, type]) => `${argument}: ${type}`);
+    object.add(relation.name, {
+      text: `${relation.name}(${given.join(", ")}): [${name}!]!`,
+      resolve: (row, args: ListArguments, context, info) => rows.related(relation, row, args, columns, context, info),
+    });
+  }
+
+  /** The arguments of a list of rows of this type, and the columns that its filter names. */
+  #listOf(): { readonly args: Readonly<Record<string, string>>; readonly columns: Map<string, ColumnMeta> } {
+    if (this.#list !== null) return this.#list;
+    const filter = this.#addFilter();
+    const order = this.#addOrder();
+    const args = {
+      ...(filter && { filter }),
+      ...(order && { orderBy: `[${order}!]` }),
+      first: `Int! = ${Math.min(20, this.#exposed.options.maxPage ?? 100)}`,
+    };
+    const columns = new Map([...this.#columns].map(([name, { column }]) => [name, column]));
+    return (this.#list = { args, columns });
   }
 
   #enum(column: ColumnMeta, choices: readonly string[]): string {
@@ -117,21 +133,13 @@ class ModelType {
 
   #addQueries(one: string, many: string): void {
     const { type, options } = this.#exposed;
-    const rows = this.#rows.get(this.#exposed.model.meta)!;
+    const rows = this.#rows;
     const { guards } = options;
     const guarded = guards ? { guards } : {};
     this.#builder.addQuery(one, { type, args: { id: "ID!" }, ...guarded }, ({ id }, context) => rows.one(context, id));
-    const filter = this.#addFilter();
-    const order = this.#addOrder();
+    const { args: list, columns } = this.#listOf();
     const connection = this.#addConnection();
-    const columns = new Map([...this.#columns].map(([name, { column }]) => [name, column]));
-    const args = {
-      ...(filter && { filter }),
-      ...(order && { orderBy: `[${order}!]` }),
-      first: `Int! = ${Math.min(20, options.maxPage ?? 100)}`,
-      after: "String",
-      before: "String",
-    };
+    const args = { ...list, after: "String", before: "String" };
     this.#builder.addQuery(many, { type: `${connection}!`, args, ...guarded }, (given, context) =>
       rows.page(context, given as unknown as PageArguments, columns),
     );

@@ -37,30 +37,40 @@ export function filterInput(type: string, isEnum: boolean): { readonly name: str
   return { name, text: `input ${name} {\n  ${fields.join("\n  ")}\n}\n` };
 }
 
-/** Conditions in one filter. */
+/** Conditions in one filter, with the lists and objects around them. */
 const maxConditions = 100;
-/** Values in one list. */
+/** Values in the lists of one filter. */
 const maxValues = 1000;
 
 /** The condition of a filter. Its keys are those of the schema; their number is bounded here. */
 export function conditionOf(filter: unknown, columns: ReadonlyMap<string, ColumnMeta>): ConditionNode {
   let left = maxConditions;
+  let valuesLeft = maxValues;
+  const count = (): void => {
+    if (--left < 0) throw badInput(`A filter has at most ${maxConditions} conditions.`);
+  };
   const visit = (given: unknown): ConditionNode => {
     const children: ConditionNode[] = [];
     for (const [name, value] of Object.entries((given ?? {}) as Record<string, unknown>)) {
       if (value === null || value === undefined) continue;
-      if (--left < 0) throw badInput(`A filter has at most ${maxConditions} conditions.`);
-      if (name === "and") children.push({ type: "and", children: (value as unknown[]).map(visit) });
-      else if (name === "or") children.push({ type: "or", children: (value as unknown[]).map(visit) });
+      count();
+      if (name === "and" || name === "or") children.push({ type: name, children: (value as unknown[]).map(visitItem) });
       else if (name === "not") children.push({ type: "not", child: visit(value) });
       else children.push(...comparisons(columns.get(name)!, value as Record<string, unknown>));
     }
     return { type: "and", children };
   };
+  const visitItem = (given: unknown): ConditionNode => {
+    count();
+    return visit(given);
+  };
   const comparisons = (column: ColumnMeta, given: Record<string, unknown>): ConditionNode[] =>
     Object.entries(given).flatMap(([name, value]): ConditionNode[] => {
       if (value === undefined || (value === null && name !== "eq" && name !== "ne")) return [];
-      if (--left < 0) throw badInput(`A filter has at most ${maxConditions} conditions.`);
+      count();
+      if (Array.isArray(value) && (valuesLeft -= value.length) < 0) {
+        throw badInput(`The lists of a filter have at most ${maxValues} values.`);
+      }
       const key = `${column.attribute}${lookups[name] ?? ""}`;
       const condition: ConditionNode = { type: "lookup", key, value: columnValue(column, value) };
       return [name === "ne" ? { type: "not", child: condition } : condition];
@@ -70,10 +80,7 @@ export function conditionOf(filter: unknown, columns: ReadonlyMap<string, Column
 
 /** A value of a client for a column. An id is a string in GraphQL, whatever its column is. */
 export function columnValue(column: ColumnMeta, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    if (value.length > maxValues) throw badInput(`A list has at most ${maxValues} values.`);
-    return value.map((item) => columnValue(column, item));
-  }
+  if (Array.isArray(value)) return value.map((item) => columnValue(column, item));
   if (typeof value !== "string") return value;
   const { kind } = column.type;
   if (kind === "smallInt" || kind === "int") {

@@ -1,5 +1,6 @@
 import { type Guard, isGuard } from "../../../guards/guard.js";
-import { type Checks, is, readOptions } from "../../../internal/options.js";
+import { checkedOptions } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
 import type { ModelMeta } from "../../../orm/meta.js";
 import type { GraphqlContext } from "../context.js";
 
@@ -30,7 +31,7 @@ export interface ModelTypeOptions<Row = object> {
   maxPage?: number;
 }
 
-const checks: Checks<ModelTypeOptions> = {
+const readOptions = checkedOptions<ModelTypeOptions>({
   name: is.text,
   fields: is.strings,
   filters: is.strings,
@@ -41,8 +42,8 @@ const checks: Checks<ModelTypeOptions> = {
     is.strings(value) === undefined && (value as string[]).length === 2 ? undefined : "a list of two names",
   ),
   maxPage: is.integer(1, 10_000),
-};
+});
 
 export function readModelOptions(model: string, given: unknown): ModelTypeOptions<object> {
-  return readOptions<ModelTypeOptions>(`graphql.model(${model})`, given, checks);
+  return readOptions(`graphql.model(${model})`, given);
 }

@@ -1,15 +1,39 @@
+import type { GraphQLResolveInfo } from "graphql";
 import { DataError, ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../../engines/db/errors.js";
 import { FieldError } from "../../../orm/errors.js";
 import { conditionOf as conditionOfLookups } from "../../../orm/expressions/q.js";
-import type { ColumnMeta } from "../../../orm/meta.js";
+import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
 import { type Query, rootQuery } from "../../../orm/nodes.js";
 import { QuerySet } from "../../../orm/query/queryset.js";
 import { keyParts } from "../../../orm/run/keys.js";
 import { keysetEdges } from "../../../orm/run/keyset.js";
+import { relatedRows } from "../../../orm/run/load.js";
 import type { GraphqlContext } from "../context.js";
 import { Loader } from "../loader.js";
 import type { ExposedModel } from "./exposed-model.js";
 import { badInput, columnValue, conditionOf } from "./filters.js";
+
+/** Columns in one order. */
+const maxOrders = 8;
+
+type RelatedLoader = Loader<object, readonly object[], GraphqlContext>;
+
+const loaders = new WeakMap<GraphqlContext, Map<unknown, Map<unknown, RelatedLoader>>>();
+
+/** One loader for each field of an execution: its arguments are the same for all rows. */
+function loaderOf(
+  context: GraphqlContext,
+  { fieldNodes, variableValues }: GraphQLResolveInfo,
+  load: (rows: readonly object[]) => Promise<readonly object[][]>,
+): RelatedLoader {
+  let known = loaders.get(context);
+  if (known === undefined) loaders.set(context, (known = new Map()));
+  let fields = known.get(variableValues);
+  if (fields === undefined) known.set(variableValues, (fields = new Map()));
+  let loader = fields.get(fieldNodes[0]);
+  if (loader === undefined) fields.set(fieldNodes[0], (loader = new Loader(load)));
+  return loader;
+}
 
 /** The rows of an exposed model that a client may see. */
 export class Rows {
@@ -47,15 +71,49 @@ export class Rows {
     return translated(() => context.load(this.byKey, columnValue(this.#key, id)));
   }
 
-  /** Those of the rows that the client may see. */
-  async visibleOf(context: GraphqlContext, rows: readonly object[]): Promise<object[]> {
-    if (!this.restricted) return [...rows];
-    const key = this.#key.attribute;
-    const found = await context.loadMany(
-      this.byKey,
-      rows.map((row) => (row as Record<string, unknown>)[key]),
-    );
-    return found.filter((row) => row !== null);
+  /**
+   * The related rows of a row that the client may see, together with those of all other rows that a field of an operation
+   * is executed on.
+   */
+  related(
+    relation: RelationMeta,
+    row: object,
+    args: ListArguments | null,
+    columns: ReadonlyMap<string, ColumnMeta>,
+    context: GraphqlContext,
+    info: GraphQLResolveInfo,
+  ): Promise<readonly object[] | null> {
+    const loader = loaderOf(context, info, async (rows) => {
+      const visible = { ...(await this.#visible(context)), via: relation };
+      return relatedRows(rows, relation, args === null ? visible : this.#limited(visible, args, columns));
+    });
+    return translated(() => context.load(loader, row));
+  }
+
+  #limited(visible: Query, args: ListArguments, columns: ReadonlyMap<string, ColumnMeta>): Query {
+    return { ...this.#ordered(this.#filtered(visible, args, columns), args).query, limit: this.#sizeOf(args) };
+  }
+
+  #filtered(visible: Query, { filter }: ListArguments, columns: ReadonlyMap<string, ColumnMeta>): QuerySet<object> {
+    return new QuerySet({
+      ...visible,
+      where: filter ? [...visible.where, conditionOf(filter, columns)] : visible.where,
+    });
+  }
+
+  #ordered(set: QuerySet<object>, { orderBy }: ListArguments): QuerySet<object> {
+    if (!orderBy?.length) return byKeyUnlessOrdered(set, this.#key);
+    const columns = new Set(orderBy.map((name) => name.replace("-", "")));
+    if (columns.size < orderBy.length) throw badInput("'orderBy' names a column twice.");
+    // The condition of a page grows with the square of their number.
+    if (columns.size > maxOrders) throw badInput(`'orderBy' names at most ${maxOrders} columns.`);
+    return set.orderBy(...(orderBy as never[]));
+  }
+
+  #sizeOf({ first }: ListArguments): number {
+    const { maxPage = 100 } = this.#exposed.options;
+    if (first < 1 || first > maxPage) throw badInput(`'first' must be from 1 to ${maxPage}.`);
+    return first;
   }
 
   page(context: GraphqlContext, args: PageArguments, columns: ReadonlyMap<string, ColumnMeta>): Promise<Connection> {
@@ -67,18 +125,13 @@ export class Rows {
     args: PageArguments,
     columns: ReadonlyMap<string, ColumnMeta>,
   ): Promise<Connection> {
-    const { maxPage = 100 } = this.#exposed.options;
-    if (args.first < 1 || args.first > maxPage) throw badInput(`'first' must be from 1 to ${maxPage}.`);
+    const size = this.#sizeOf(args);
     if (typeof args.after === "string" && typeof args.before === "string") {
       throw badInput("A page is after a cursor or before one, not both.");
     }
-    const query = await this.#visible(context);
-    const where = args.filter ? [...query.where, conditionOf(args.filter, columns)] : query.where;
-    const filtered = new QuerySet<object>({ ...query, where });
-    const set = args.orderBy?.length
-      ? filtered.orderBy(...(args.orderBy as never[]))
-      : byKeyUnlessOrdered(filtered, this.#key);
-    const { first: size, after, before } = args;
+    const filtered = this.#filtered(await this.#visible(context), args, columns);
+    const { after, before } = args;
+    const set = this.#ordered(filtered, args);
     const page = await keysetEdges(set.query, { size, after, before });
     const edges = page.edges.map(({ item, cursor }) => ({ node: item as object, cursor }));
     return {
@@ -95,11 +148,15 @@ export class Rows {
   }
 }
 
-export interface PageArguments {
+/** The arguments of a list of rows. */
+export interface ListArguments {
   readonly filter?: unknown;
   /** Fields of the model, with `-` for descending. */
   readonly orderBy?: readonly string[] | null;
   readonly first: number;
+}
+
+export interface PageArguments extends ListArguments {
   readonly after?: string | null;
   readonly before?: string | null;
 }

@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { packageFolder } from "../../../internal/package-folder.js";
-import { missingFile, readOnce } from "../../../internal/page-files.js";
+import { missingFile, publishedFiles, readOnce } from "../../../kit/pages/page-files.js";
 
 /** The files of the page, each with the export of the package GraphiQL comes from, and its content type. */
 const files = {
@@ -23,11 +21,13 @@ export interface PlaygroundAsset {
   readonly type: string;
 }
 
+const copies = publishedFiles("graphql/assets");
+
 /** A file of the page: the copy that is published with this package; when run from its sources, the package itself. */
 export const loadPlaygroundAsset = readOnce(async (name: PlaygroundFile): Promise<PlaygroundAsset> => {
   const [member, type] = files[name];
-  const copy = join(packageFolder(), "dist", "graphql", "assets", name);
-  const body = await readFile(copy, "utf8").catch(() => fromPackage(member));
+  const published = await copies().catch(() => null);
+  const body = published?.[name] ?? (await fromPackage(member));
   return { body, type };
 
   async function fromPackage(member: string): Promise<string> {

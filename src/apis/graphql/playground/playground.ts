@@ -1,7 +1,7 @@
 import type { Host } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
 import { Response } from "../../../http/response.js";
-import { nodeCrypto } from "../../../internal/node-modules.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
 import { joinPaths } from "../../../routing/pattern.js";
 import { loadPlaygroundAsset, type PlaygroundAsset, playgroundFiles } from "./assets.js";
 

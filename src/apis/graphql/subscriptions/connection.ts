@@ -37,6 +37,8 @@ export class Connection {
   readonly #parts: ConnectionParts;
   /** The operations that run, by the client's id. The function ends one. */
   readonly #running = new Map<string, () => void>();
+  /** Operations whose resolvers and sources have not ended, also those that the client has completed. */
+  #places = 0;
   readonly #sends: SendWatch;
   #acknowledged = false;
 
@@ -52,6 +54,8 @@ export class Connection {
   async run(): Promise<void> {
     const socket = this.#socket;
     if (socket.protocol !== subprotocol) return this.#close(codes.badSubprotocol, "Subprotocol not acceptable");
+    socket.endedCode = codes.unauthorized;
+    socket.request.onAbort(() => this.#endAll());
     const { initTimeout } = this.#parts.settings;
     const timer = setTimeout(() => {
       if (!this.#acknowledged) void this.#close(codes.initTimeout, "Connection initialisation timeout");
@@ -73,9 +77,13 @@ export class Connection {
     } finally {
       clearTimeout(timer);
       this.#sends.end();
-      for (const end of this.#running.values()) end();
-      this.#running.clear();
+      this.#endAll();
     }
+  }
+
+  #endAll(): void {
+    for (const end of this.#running.values()) end();
+    this.#running.clear();
   }
 
   async #initialise(payload: Readonly<Record<string, unknown>>): Promise<boolean> {
@@ -119,17 +127,19 @@ export class Connection {
       await this.#close(codes.alreadyExists, `Subscriber for ${id} already exists`.slice(0, 120));
       return false;
     }
-    if (this.#running.size >= this.#parts.settings.maxPerConnection) {
+    if (this.#places >= this.#parts.settings.maxPerConnection) {
       await this.#close(codes.tooManyRequests, "Too many operations");
       return false;
     }
     const operation = new RunningOperation();
     this.#running.set(id, () => operation.end());
+    this.#places++;
     void this.#operate(id, payload, operation)
       .catch((error: unknown) => {
         if (this.#socket.isOpen) this.#socket.request.log.error("an operation of a WebSocket failed", { error });
       })
       .finally(() => {
+        this.#places--;
         if (this.#running.get(id) !== undefined && operation.current) this.#running.delete(id);
         operation.current = false;
       });
@@ -143,12 +153,16 @@ export class Connection {
       const parameters = readParameters(payload);
       const prepared = parameters instanceof Refusal ? parameters : await operations.prepare(parameters);
       if (prepared instanceof Refusal) return await this.#error(id, prepared.errors, request, operation);
-      if (prepared.kind === "subscription") {
-        return await this.#stream(id, prepared, new GraphqlContext(request, operation.signal), operation);
-      }
-      const context = new GraphqlContext(request);
-      await this.#next(id, await operations.execute(prepared, context), request, operation);
+      request.logFields = prepared.operation.logFields;
+      const context = new GraphqlContext(request, operation.signal);
+      if (prepared.kind === "subscription") return await this.#stream(id, prepared, context, operation);
+      const result = await operations.execute(prepared, context);
+      await this.#next(id, result, request, operation);
       await this.#complete(id, operation);
+      if (result.running === null) return;
+      // Nobody needs what the other resolvers return.
+      operation.abort();
+      await result.running;
     } catch (error) {
       // A persisted operation that cannot be looked up, for example. A client that has gone needs no answer.
       if (this.#socket.isOpen) await this.#error(id, failed(error).errors ?? [], request, operation);
@@ -166,6 +180,7 @@ export class Connection {
     const { operations, count } = this.#parts;
     const { request } = context;
     if (!count.take()) return this.#error(id, [tooManySubscriptions()], request, operation);
+    let source: EventSource<TextResult> | null = null;
     try {
       let result: AsyncIterable<TextResult> | TextResult;
       try {
@@ -174,23 +189,25 @@ export class Connection {
         result = failed(error);
       }
       if (!(Symbol.asyncIterator in result)) return await this.#error(id, result.errors ?? [], request, operation);
-      const source = new EventSource(result, (error) =>
+      const events = new EventSource(result, (error) =>
         request.log.error("the source of a subscription failed to end", { error }),
       );
-      operation.onEnd(() => source.end());
+      source = events;
+      operation.onEnd(() => events.end());
       try {
-        for (let item = await source.next(); item !== null; item = await source.next()) {
+        for (let item = await events.next(); item !== null; item = await events.next()) {
           // Awaited: a source is asked for its next event when the client has taken this one.
           await this.#next(id, item.value, request, operation);
         }
       } catch (error) {
         if (this.#socket.isOpen) return await this.#error(id, failed(error).errors ?? [], request, operation);
       } finally {
-        source.end();
+        events.end();
         operation.abort();
       }
       await this.#complete(id, operation);
     } finally {
+      await source?.closed;
       count.release();
     }
   }

@@ -7,6 +7,7 @@ export class EventSource<T> {
   readonly #onError: (error: unknown) => void;
   #wake: (() => void) | null = null;
   #ended = false;
+  #closing: Promise<void> = Promise.resolve();
 
   constructor(source: AsyncIterable<T>, onError: (error: unknown) => void) {
     this.#iterator = source[Symbol.asyncIterator]();
@@ -32,10 +33,13 @@ export class EventSource<T> {
     if (this.#ended) return;
     this.#ended = true;
     this.#wake?.();
-    try {
-      this.#iterator.return?.()?.then(undefined, this.#onError);
-    } catch (error) {
-      this.#onError(error);
-    }
+    // A function that is async: a source may throw.
+    const close = async (): Promise<void> => void (await this.#iterator.return?.());
+    this.#closing = close().catch(this.#onError);
+  }
+
+  /** Resolves when the source has ended. That of a generator which waits for something may take as long. */
+  get closed(): Promise<void> {
+    return this.#closing;
   }
 }

@@ -40,11 +40,7 @@ export class EventStreams {
     } else if (!this.#count.take()) {
       yield next(this.#tooMany());
     } else {
-      try {
-        yield* this.#subscription(request, prepared, signal, next);
-      } finally {
-        this.#count.release();
-      }
+      yield* this.#subscription(request, prepared, signal, next);
     }
     yield { event: "complete", data: "" };
   }
@@ -63,6 +59,7 @@ export class EventStreams {
       result = failed(error);
     }
     if (!(Symbol.asyncIterator in result)) {
+      this.#count.release();
       yield next(result);
       return;
     }
@@ -85,11 +82,12 @@ export class EventStreams {
     } finally {
       this.#open.delete(end);
       end();
+      void source.closed.then(() => this.#count.release());
     }
   }
 
   #tooMany(): TextResult {
-    return { data: null, errors: [tooManySubscriptions()] };
+    return { data: null, errors: [tooManySubscriptions()], running: null };
   }
 }
 
@@ -97,7 +95,7 @@ export class EventStreams {
 export function failed(error: unknown): TextResult {
   const message = error instanceof Error ? error.message : "the source of the subscription failed";
   const originalError = error instanceof Error ? error : new Error(String(error));
-  return { data: null, errors: [new GraphQLError(message, { originalError })] };
+  return { data: null, errors: [new GraphQLError(message, { originalError })], running: null };
 }
 
 export function tooManySubscriptions(): GraphQLError {

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../../internal/options.js";
+import { isPlainObject } from "../../../kit/options.js";
 import type { Message } from "../../../websocket/message.js";
 
 /** A message of a client in the protocol graphql-transport-ws. */

@@ -1,9 +1,12 @@
-import { type Checks, is, readOptions } from "../../../internal/options.js";
+import { checkedOptions, type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
 
-export interface TopicOptions {
+const topicOptions = options("Topic", {
   /** Events that may wait for one subscriber; with more, its subscription ends with an error. Default 1000. */
-  maxWaiting?: number;
-}
+  maxWaiting: option(is.integer(1), 1000),
+});
+
+export type TopicOptions = OptionsOf<typeof topicOptions.fields>;
 
 export interface SubscribeOptions<Event> {
   /** Leaves out events for which it returns false. */
@@ -12,11 +15,10 @@ export interface SubscribeOptions<Event> {
   signal?: AbortSignal;
 }
 
-const checks: Checks<TopicOptions> = { maxWaiting: is.integer(1) };
-const subscribeChecks: Checks<SubscribeOptions<unknown>> = {
+const readSubscribe = checkedOptions<SubscribeOptions<unknown>>({
   filter: is.function,
   signal: (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
-};
+});
 
 /**
  * Events within one process, as the source of subscriptions: `topic.publish(book)` in a mutation, `topic.subscribe()` in
@@ -26,8 +28,8 @@ export class Topic<Event> {
   readonly #maxWaiting: number;
   readonly #subscribers = new Set<Subscriber<Event>>();
 
-  constructor(options?: TopicOptions) {
-    this.#maxWaiting = readOptions<TopicOptions>("Topic", options, checks).maxWaiting ?? 1000;
+  constructor(given?: TopicOptions) {
+    this.#maxWaiting = topicOptions.read([given]).maxWaiting;
   }
 
   /** The number of subscribers. */
@@ -41,7 +43,7 @@ export class Topic<Event> {
 
   /** The events from now on. */
   subscribe(options?: SubscribeOptions<Event>): AsyncIterableIterator<Event> {
-    const given = readOptions<SubscribeOptions<unknown>>("subscribe()", options, subscribeChecks);
+    const given = readSubscribe("subscribe()", options);
     const { filter, signal } = given as SubscribeOptions<Event>;
     const subscriber = new Subscriber<Event>(this.#maxWaiting, filter, () => this.#subscribers.delete(subscriber));
     if (signal?.aborted) void subscriber.return();

@@ -1,13 +1,13 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { codecOf } from "../codec/codecs.js";
 import { StructCodec } from "../codec/struct-codec.js";
 import type { MethodKind, ServiceLike } from "../descriptors.js";
 import { loadProto } from "../proto/load.js";
-import type { CalledMethod } from "./called-method.js";
 import type { ChannelSettings } from "./channel-options.js";
 import type { CallOptions, LooseClientOptions, Outgoing } from "./client-types.js";
 import { Connection } from "./connection.js";
+import type { CalledMethod } from "./run-call.js";
 import { runCall } from "./run-call.js";
 
 /** The part of a channel that needs node:http2 and @bufbuild/protobuf. */

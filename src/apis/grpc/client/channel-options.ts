@@ -1,91 +1,65 @@
-import type { EitherSpelling } from "../../../internal/names.js";
-import { type Checks, is, readOptions } from "../../../internal/options.js";
-import type { Tracer } from "../../../internal/tracer.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { type Check, is } from "../../../kit/options.js";
+import type { Tracer } from "../../../kit/tracer.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { defaultMessageSize } from "../config.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 
-export interface ChannelOptions {
-  /** Seconds for a unary call, unless the call says otherwise; 0 for no limit. Default 30. Streams have no limit. */
-  readonly timeout?: number;
-  /** Seconds for a connection to be made. Default 5. */
-  readonly connectTimeout?: number;
-  /** Attempts in addition to the first, for calls that the server has not begun or that can be repeated. Default 3. */
-  readonly retries?: number;
-  /** Milliseconds before the first further attempt; each one after it waits twice as long, up to 5 s. Default 100. */
-  readonly retryDelay?: number;
-  /** Metadata of every call. */
-  readonly metadata?: MetadataInit;
-  /** Largest message in bytes that the server may send, after decompression. Default 4,194,304. */
-  readonly maxMessageSize?: number;
-  /** Compresses messages of 1,024 bytes and more. Default false. */
-  readonly compression?: boolean;
-  /** Seconds between two pings while calls run; 0 for none. Default 60. */
-  readonly keepaliveInterval?: number;
-  /** Seconds for the response to a ping. Default 20. */
-  readonly keepaliveTimeout?: number;
-  /** Certificates in PEM, for `https`: `ca` of the server if it is private, `cert` and `key` of this client. */
-  readonly tls?: ChannelTls;
-  /** Records the calls. `app.grpcChannel()` sets it to that of the application. */
-  readonly tracer?: Tracer | (() => Tracer | null);
-}
+const isPem: Check<string | Uint8Array> = (value) =>
+  value instanceof Uint8Array || is.text(value) === undefined ? undefined : "a non-empty string, or bytes";
 
-export interface ChannelTls {
-  readonly ca?: string | Uint8Array;
-  readonly cert?: string | Uint8Array;
-  readonly key?: string | Uint8Array;
+const tlsOptions = options("GrpcChannel.tls", {
+  ca: option(isPem),
+  cert: option(isPem),
+  key: option(isPem),
   /** The name in the server's certificate, if it is not the host of the target. */
-  readonly servername?: string;
-}
+  servername: option(is.text),
+});
 
-export interface ChannelSettings {
+export type ChannelTls = OptionsOf<typeof tlsOptions.fields>;
+
+const channelOptions = options("GrpcChannel", {
+  /** Time for a unary call, unless the call says otherwise; 0 for no limit. Default 30 seconds. Streams have no limit. */
+  timeout: option.duration("30s", 0, "24d"),
+  /** Time for a connection to be made. Default 5 seconds. */
+  connectTimeout: option.duration("5s", "1ms", "24d"),
+  /** Attempts in addition to the first, for calls that the server has not begun or that can be repeated. Default 3. */
+  retries: option(is.integer(0, 100), 3),
+  /** Time before the first further attempt; each one after it waits twice as long, up to 5 s. Default 100 ms. */
+  retryDelay: option.duration("100ms", "1ms", "1m"),
+  /** Metadata of every call. */
+  metadata: option<MetadataInit>(is.object),
+  /** Largest message in bytes that the server may send, after decompression. Default 4,194,304. */
+  maxMessageSize: option(is.integer(1, 0x7fff_ffff), defaultMessageSize),
+  /** Compresses messages of 1,024 bytes and more. Default false. */
+  compression: option(is.boolean, false),
+  /** Time between two pings while calls run; 0 for none. Default 1 minute. */
+  keepaliveInterval: option.duration("1m", 0, "24d"),
+  /** Time for the response to a ping. Default 20 seconds. */
+  keepaliveTimeout: option.duration("20s", "1ms", "24d"),
+  /** Certificates in PEM, for `https`: `ca` of the server if it is private, `cert` and `key` of this client. */
+  tls: option.made<ChannelTls, ChannelTls>(is.object, (given) => tlsOptions.read([given]), {}),
+  /** Records the calls. `app.grpcChannel()` sets it to that of the application. */
+  tracer: option<Tracer | (() => Tracer | null)>(is.either(is.object, is.function)),
+});
+
+export type ChannelOptions = OptionsOf<typeof channelOptions.fields>;
+
+/** Times are in seconds. */
+export interface ChannelSettings extends Omit<SettingsOf<typeof channelOptions.fields>, "metadata" | "tracer"> {
   readonly url: URL;
-  readonly timeout: number;
-  readonly connectTimeout: number;
-  readonly retries: number;
-  readonly retryDelay: number;
   readonly metadata: Metadata;
-  readonly maxMessageSize: number;
-  readonly compression: boolean;
-  readonly keepaliveInterval: number;
-  readonly keepaliveTimeout: number;
-  readonly tls: ChannelTls;
   readonly tracer: () => Tracer | null;
 }
 
-const seconds = is.number(0, 2_147_483);
-const isPem = is.either(is.text, (value) => (value instanceof Uint8Array ? undefined : "bytes"));
-const checks: Checks<ChannelOptions> = {
-  timeout: seconds,
-  connectTimeout: is.number(0.001, 2_147_483),
-  retries: is.integer(0, 100),
-  retryDelay: is.number(1, 60_000),
-  metadata: is.object,
-  maxMessageSize: is.integer(1, 0x7fff_ffff),
-  compression: is.boolean,
-  keepaliveInterval: seconds,
-  keepaliveTimeout: is.number(0.001, 2_147_483),
-  tls: is.object,
-  tracer: is.either(is.object, is.function),
-};
-const tlsChecks: Checks<ChannelTls> = { ca: isPem, cert: isPem, key: isPem, servername: is.text };
-
 export function readChannelOptions(target: string, given?: EitherSpelling<ChannelOptions>): ChannelSettings {
-  const owner = "GrpcChannel";
-  const options = readOptions<ChannelOptions>(owner, given, checks);
-  const { tracer, metadata } = options;
+  const settings = channelOptions.read([given]);
+  const { tracer, metadata } = settings;
   return {
+    ...settings,
     url: readTarget(target),
-    timeout: options.timeout ?? 30,
-    connectTimeout: options.connectTimeout ?? 5,
-    retries: options.retries ?? 3,
-    retryDelay: options.retryDelay ?? 100,
     metadata: metadata instanceof Metadata ? metadata : new Metadata(metadata),
-    maxMessageSize: options.maxMessageSize ?? defaultMessageSize,
-    compression: options.compression ?? false,
-    keepaliveInterval: options.keepaliveInterval ?? 60,
-    keepaliveTimeout: options.keepaliveTimeout ?? 20,
-    tls: readOptions<ChannelTls>(`${owner}.tls`, options.tls, tlsChecks),
     tracer: typeof tracer === "function" ? tracer : () => tracer ?? null,
   };
 }

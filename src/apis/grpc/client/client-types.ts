@@ -1,3 +1,4 @@
+import type { Duration } from "../../../kit/duration.js";
 import type { GrpcMessage, MessageInput, MessageOf, MethodLike, ServiceLike } from "../descriptors.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
@@ -5,8 +6,8 @@ import type { Metadata, MetadataInit } from "../metadata.js";
 export interface CallOptions {
   /** Metadata in addition to that of the channel. */
   readonly metadata?: MetadataInit;
-  /** Seconds until the call fails with DEADLINE_EXCEEDED; 0 for no limit. */
-  readonly timeout?: number;
+  /** Time until the call fails with DEADLINE_EXCEEDED; 0 for no limit. */
+  readonly timeout?: Duration;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
   /** True if the call can be repeated: it is, if the server is not available. Default: as the definition says. */

@@ -68,7 +68,7 @@ export class Connection {
         session.unref();
         resolve(session);
       });
-      // Calls in flight go on; new ones get another connection.
+      // Calls in flight continue; new ones get another connection.
       session.on("goaway", () => {
         if (this.#session === session) this.#session = null;
         session.close();

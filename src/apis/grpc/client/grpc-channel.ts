@@ -1,17 +1,18 @@
 import { missingPackage } from "../../../engines/db/missing-package.js";
-import type { EitherSpelling } from "../../../internal/names.js";
-import { type Checks, is, readOptions, show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { checkedOptions } from "../../../kit/config.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { is, show } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { MethodKind, ServiceLike } from "../descriptors.js";
 import type { Caller } from "./caller.js";
 import { type ChannelOptions, type ChannelSettings, readChannelOptions } from "./channel-options.js";
 import type { CallOptions, GrpcClient, LooseClient, LooseClientOptions, Outgoing } from "./client-types.js";
 
-const looseChecks: Checks<LooseClientOptions> = {
+const readLooseOptions = checkedOptions<LooseClientOptions>({
   proto: (value) =>
     value instanceof URL || (typeof value === "string" && value !== "") ? undefined : "text, a path or a URL",
   protoPath: is.either(is.text, is.strings),
-};
+});
 
 /**
  * A channel to a gRPC server: `new GrpcChannel("http://localhost:50051").client(Books).getBook({ id: 7 })`. It connects with
@@ -32,7 +33,7 @@ export class GrpcChannel {
   client(name: string, options?: EitherSpelling<LooseClientOptions>): LooseClient;
   client(service: ServiceLike | string, options?: EitherSpelling<LooseClientOptions>): unknown {
     if (typeof service === "string") {
-      return this.#loose(service, readOptions<LooseClientOptions>("client()", options, looseChecks));
+      return this.#loose(service, readLooseOptions("client()", options));
     }
     if ((service as Partial<ServiceLike> | null)?.kind !== "service") {
       throw new ValueError(`client() takes a generated service or a name, not ${show(service)}`);

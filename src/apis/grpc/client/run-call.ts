@@ -1,5 +1,10 @@
 import type { OutgoingHttpHeaders } from "node:http2";
-import type { Span } from "../../../internal/tracer.js";
+import { seconds } from "../../../kit/duration.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import { longestDelay } from "../../../kit/time/within.js";
+import type { Span } from "../../../kit/tracer.js";
+import type { Codec } from "../codec/codec.js";
+import type { MethodKind } from "../descriptors.js";
 import { GrpcError } from "../grpc-error.js";
 import { Metadata } from "../metadata.js";
 import { GrpcStatus } from "../status.js";
@@ -7,7 +12,6 @@ import { acceptedEncodings, compress, decompress, minimumToCompress } from "../w
 import { type Frame, frameOf, prefixLength } from "../wire/frames.js";
 import { writeGrpcTimeout } from "../wire/timeout.js";
 import { Attempt } from "./attempt.js";
-import type { CalledMethod } from "./called-method.js";
 import type { ChannelSettings } from "./channel-options.js";
 import type { CallOptions, Outgoing } from "./client-types.js";
 import type { Connection } from "./connection.js";
@@ -21,7 +25,7 @@ export interface CallParts {
 }
 
 /** The longest time between two attempts, in milliseconds. */
-const longestDelay = 5_000;
+const longestPause = 5_000;
 
 /** Runs a call: the messages of the server, then its end. Attempts that the server has not begun are repeated. */
 export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
@@ -43,7 +47,7 @@ export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
         break;
       } catch (error) {
         if (attempt >= settings.retries || !run.canRepeat(error)) throw error;
-        await limits.pause(delayOf(attempt, settings.retryDelay), error);
+        await limits.pause(backoff(attempt, settings.retryDelay * 1000, longestPause), error);
       } finally {
         run.end();
       }
@@ -58,11 +62,6 @@ export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
   }
 }
 
-/** Twice as long each time, with a random part: clients of a server that restarts do not all come back at once. */
-function delayOf(attempt: number, first: number): number {
-  return Math.min(longestDelay, first * 2 ** attempt) * (0.8 + Math.random() * 0.4);
-}
-
 /** The deadline and the signal of a call. */
 class CallLimits {
   readonly #deadline: number | null;
@@ -74,13 +73,13 @@ class CallLimits {
   #failure: GrpcError | null = null;
 
   constructor({ timeout, signal }: CallOptions, usual: number) {
-    const milliseconds = (timeout ?? usual) * 1000;
-    this.#deadline = milliseconds > 0 ? performance.now() + milliseconds : null;
+    const limit = seconds(timeout ?? usual) * 1000;
+    this.#deadline = limit > 0 ? performance.now() + limit : null;
     this.#signal = signal;
-    if (milliseconds > 0) {
+    if (limit > 0) {
       this.#timer = setTimeout(
         () => this.#fail(new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed")),
-        Math.min(milliseconds, 2_147_483_647),
+        Math.min(limit, longestDelay),
       );
     }
     if (signal?.aborted) this.#onAbort();
@@ -286,4 +285,14 @@ function endSpan(span: Span | null, failure: unknown): void {
   if (span === null) return;
   span.set("rpc.grpc.status_code", failure === undefined ? 0 : failure instanceof GrpcError ? failure.grpcCode : 2);
   span.end(failure);
+}
+
+/** A method that a client calls. */
+export interface CalledMethod {
+  readonly service: string;
+  readonly name: string;
+  readonly kind: MethodKind;
+  readonly input: Codec;
+  readonly output: Codec;
+  readonly idempotent: boolean;
 }

@@ -1,8 +1,8 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { WireReader } from "../../../kit/protobuf/wire-reader.js";
+import type { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { FeatureSet_FieldPresence, ScalarType } from "../protobuf.js";
 import { enumScalar, type Scalar, scalarOf } from "./scalars.js";
-import type { WireReader } from "./wire-reader.js";
-import type { WireWriter } from "./wire-writer.js";
 
 export type Fields = Record<string, unknown>;
 
@@ -184,10 +184,10 @@ function compileMap(field: Extract<DescField, { fieldKind: "map" }>, codeOf: Cod
       let entryKey: unknown = key.zero;
       let item: unknown;
       while (reader.at < end) {
-        const tagRead = reader.uint32();
+        const tagRead = reader.header();
         if (tagRead === keyTag) entryKey = key.read(reader);
         else if (tagRead === valueTag) item = value.read(reader, item, depth);
-        else reader.skipField(tagRead & 7);
+        else reader.skip(tagRead);
       }
       reader.end = outer;
       setEntry(message[name] as Fields, String(entryKey), item === undefined ? empty() : item);

@@ -1,11 +1,11 @@
 import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
+import { WireReader } from "../../../kit/protobuf/wire-reader.js";
+import { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { create, Edition, toBinary } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import { compileField, type FieldCode, type MessageCode, place } from "./compile-field.js";
 import { MessageCodec } from "./message-codec.js";
 import { decodeByLibrary, maxUnknownFields } from "./unknown-fields.js";
-import { WireReader } from "./wire-reader.js";
-import { WireWriter } from "./wire-writer.js";
 
 /** Messages below each other. */
 const maxDepth = 100;
@@ -27,7 +27,7 @@ export class CompiledCodec extends MessageCodec {
 
   override encode(message: unknown): Buffer {
     if (typeof message !== "object" || message === null) throw new TypeError("a message is an object");
-    writer.begin(prefixLength);
+    writer.restart(prefixLength);
     try {
       this.#code.write(writer, message as Record<string, unknown>);
     } catch (error) {
@@ -96,18 +96,18 @@ function codeOf(type: DescMessage): MessageCode {
     read(reader, message, depth) {
       if (depth > maxDepth) throw new RangeError("the message is nested too deeply");
       while (reader.at < reader.end) {
-        const tag = reader.uint32();
+        const tag = reader.header();
         const no = tag >>> 3;
         const wireType = tag & 7;
         const field = byNumber[no];
         if (field === undefined || !field.read(reader, message, wireType, depth)) {
           if (no === 0) throw new RangeError("a field has the number 0");
           if (reader.unknownLeft === 0) {
-            reader.skip(wireType);
+            reader.skip(tag);
             continue;
           }
           reader.unknownLeft--;
-          const data = reader.skipField(wireType);
+          const data = reader.skipField(tag);
           ((message["$unknown"] as unknown[] | undefined) ?? ((message["$unknown"] = []) as unknown[])).push({
             no,
             wireType,

@@ -1,6 +1,6 @@
+import type { WireReader } from "../../../kit/protobuf/wire-reader.js";
+import type { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { ScalarType } from "../protobuf.js";
-import type { WireReader } from "./wire-reader.js";
-import type { WireWriter } from "./wire-writer.js";
 
 /** The way in which values of one scalar type are read and written. */
 export interface Scalar {

@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { GrpcErrorDetail } from "../grpc-error.js";
 import { BinaryReader, BinaryWriter, create, toBinary, WireType } from "../protobuf.js";
 

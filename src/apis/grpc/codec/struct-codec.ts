@@ -1,5 +1,5 @@
-import { parseJson } from "../../../http/json.js";
-import { toJson } from "../../../http/to-json.js";
+import { parseJson } from "../../../http/json/json.js";
+import { toJson } from "../../../http/json/to-json.js";
 import { BinaryReader, BinaryWriter, WireType } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import type { Codec } from "./codec.js";

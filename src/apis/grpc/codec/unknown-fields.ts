@@ -1,6 +1,6 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import { WireReader } from "../../../kit/protobuf/wire-reader.js";
 import { fromBinary } from "../protobuf.js";
-import { WireReader } from "./wire-reader.js";
 
 /**
  * Unknown fields that one message may keep, with all messages in it. A field takes two bytes on the wire and two hundred in
@@ -29,13 +29,13 @@ function unknownIn(part: Part, reader: WireReader, depth: number): number {
   let count = 0;
   const fields = fieldsOf(part);
   while (reader.at < reader.end) {
-    const tag = reader.uint32();
+    const tag = reader.header();
     const wireType = tag & 7;
     const known = fields.get(tag >>> 3);
     if (known === undefined) count++;
     if (wireType === 3 || wireType === 4) continue;
     if (wireType !== 2 || !known || depth > maxDepth) {
-      reader.skip(wireType);
+      reader.skip(tag);
       continue;
     }
     const outer = reader.end;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DescFile } from "@bufbuild/protobuf";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { createFileRegistry, wellKnown } from "../protobuf.js";
 import { parseProto } from "./parse.js";
 import { resolveNames } from "./resolve-names.js";

@@ -4,7 +4,7 @@ import type {
   MethodDescriptorProtoSchema,
   ServiceDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { create, Edition, FileDescriptorProtoSchema, MethodOptions_IdempotencyLevel } from "../protobuf.js";
 import { featuresOf } from "./features.js";
 import { type Options, optionStatement } from "./options.js";

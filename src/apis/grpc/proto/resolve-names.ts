@@ -5,7 +5,7 @@ import type {
   FieldDescriptorProto,
   FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { FieldDescriptorProto_Type } from "../protobuf.js";
 
 type Kind = "message" | "enum";

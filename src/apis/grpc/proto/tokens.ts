@@ -1,4 +1,4 @@
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 
 export interface Token {
   readonly kind: "name" | "number" | "text" | "sign" | "end";

@@ -1,5 +1,5 @@
 import type { Response } from "../../../http/response.js";
-import { isPromise } from "../../../internal/is-promise.js";
+import { isPromise } from "../../../kit/is-promise.js";
 import { clientStreams, serverStreams } from "../bound-method.js";
 import type { Frame } from "../wire/frames.js";
 import type { Exchange } from "./exchange.js";
@@ -12,6 +12,7 @@ type Injected = Record<string, unknown>;
 export function answerCall(exchange: Exchange, injected: Injected): Promise<Response> | Response {
   const { method, call, incoming } = exchange;
   exchange.running = true;
+  if (serverStreams(method) || clientStreams(method)) exchange.request.endWithAuthority();
   if (serverStreams(method)) {
     return exchange.reply(
       new ResponseFrames(exchange, async () =>

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http2";
-import type { ClientCertificate } from "../../../http/client-certificate.js";
+import type { ClientCertificate } from "../../../http/peer/client-certificate.js";
 import type { RequestSource } from "../../../http/source.js";
 import type { Http2StreamPeer } from "../../../server/http2/streams.js";
 import type { Exchange } from "./exchange.js";

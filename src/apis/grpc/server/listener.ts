@@ -1,15 +1,17 @@
 import type { Host } from "../../../feature/host.js";
+import { within } from "../../../kit/time/within.js";
 import { defaultHttp2 } from "../../../server/http2/fields.js";
 import { type Http2StreamHandler, Http2StreamHandlers } from "../../../server/http2/streams.js";
+import { defaultLimits } from "../../../server/limits.js";
 import { listenError, StartError } from "../../../server/start-error.js";
 import type { TlsKeeper } from "../../../server/tls/keeper.js";
-import { type Dispatch, defaultLimits, type ListenAddress, type Transport } from "../../../server/transport.js";
-import { showAddress } from "../address.js";
+import type { Dispatch, ListenAddress, Transport } from "../../../server/transport.js";
+import { defaultAddress, showAddress } from "../address.js";
 import type { GrpcConfig } from "../config.js";
 
 /** Seconds that a connection may be without a call. */
 const idleTimeout = 300;
-/** Seconds without the client taking a byte of a response. Handlers wait for slow clients, but not for ever. */
+/** Seconds without the client taking a byte of a response. Handlers wait for slow clients, but not forever. */
 const writeTimeout = 300;
 /** Mebibytes that one connection may use in the HTTP/2 library: its calls share them. */
 const sessionMemory = 64;
@@ -32,8 +34,9 @@ export class Listener {
 
   /** Resolves to the address, with the real port. */
   async listen(): Promise<ListenAddress> {
-    const { config } = { config: this.#config };
-    const { listen: address, tls } = config;
+    const config = this.#config;
+    const { tls } = config;
+    const address = config.listen ?? defaultAddress(this.#host.env, this.#host.settings.host);
     const { createHttp2Transport } = await import("../../../server/http2/transport.js");
     if (tls !== undefined)
       this.#keeper = new (await import("../../../server/tls/keeper.js")).TlsKeeper(tls, this.#host.logger);
@@ -59,12 +62,7 @@ export class Listener {
   async drain(): Promise<void> {
     const transport = this.#transport;
     if (transport === null) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#config.drainTimeout * 1000);
-    });
-    await Promise.race([transport.drain(), late]);
-    clearTimeout(timer);
+    await within(transport.drain(), this.#config.drainTimeout * 1000);
     this.close();
   }
 

@@ -1,13 +1,12 @@
 import type { Host, HostPipeline, HostRoute } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
-import type { RpcRoute } from "../../../internal/tracer.js";
+import type { RpcRoute } from "../../../kit/tracer.js";
 import { type BoundMethod, clientStreams } from "../bound-method.js";
 import type { GrpcConfig } from "../config.js";
 import { webRoute } from "../web/web-endpoint.js";
 import { answerCall } from "./endpoint.js";
 import type { Http2Source } from "./http2-source.js";
 import { codeOf } from "./outcome.js";
-import type { ServedMethod } from "./served-method.js";
 
 type RouteOptions = NonNullable<HostRoute["options"]>;
 
@@ -59,4 +58,16 @@ export class Methods {
 /** The method for the span of a call. Paths of unknown methods come from clients: their spans name none. */
 function rpcOf({ service, name }: BoundMethod): { readonly rpc?: RpcRoute } {
   return service === "" ? {} : { rpc: { system: "grpc", service, method: name, statusOf: codeOf } };
+}
+
+/** A method together with the pipeline of its calls. */
+export interface ServedMethod {
+  readonly method: BoundMethod;
+  readonly pipeline: HostPipeline;
+}
+
+/** All methods by their paths, and the one that refuses all other paths. */
+export interface ServedMethods {
+  readonly byPath: ReadonlyMap<string, ServedMethod>;
+  readonly unknown: ServedMethod;
 }

@@ -9,9 +9,9 @@ import { formatOf, readWire, type Wire } from "../wire/wire.js";
 import { Exchange } from "./exchange.js";
 import { Http2Source } from "./http2-source.js";
 import { PushedFrames } from "./incoming.js";
+import type { ServedMethods } from "./methods.js";
 import { NativeCall } from "./native-call.js";
 import { outcomeOfError } from "./outcome.js";
-import type { ServedMethods } from "./served-method.js";
 import { type SessionSettings, Sessions } from "./sessions.js";
 
 export interface NativeHandlerParts extends SessionSettings {

@@ -1,4 +1,4 @@
-import { isPromise } from "../../../internal/is-promise.js";
+import { isPromise } from "../../../kit/is-promise.js";
 import type { Exchange } from "./exchange.js";
 
 type Piece = IteratorResult<Uint8Array>;

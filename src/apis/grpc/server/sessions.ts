@@ -48,7 +48,7 @@ export class Sessions {
     return watched;
   }
 
-  /** A client that is gone without a word would keep its calls for ever. */
+  /** A client that is gone without a word would keep its calls forever. */
   #keepAlive(session: Http2Session): void {
     const { keepaliveInterval, keepaliveTimeout } = this.#settings;
     let late: NodeJS.Timeout | undefined;

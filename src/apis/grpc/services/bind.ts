@@ -1,5 +1,5 @@
 import type { DescMessage, Registry } from "@bufbuild/protobuf";
-import type { Logger } from "../../../internal/logger.js";
+import type { Logger } from "../../../kit/logger.js";
 import type { BoundMethod } from "../bound-method.js";
 import type { Codec } from "../codec/codec.js";
 import { codecOf } from "../codec/codecs.js";
@@ -30,7 +30,10 @@ export function bindMethods(
       output: codec(method.output),
       ...limitsOf(config, declared.maxMessageSize),
       idempotent: method.idempotency === 1,
-      handler: (handler ?? unimplemented(path)) as BoundMethod["handler"],
+      handler: (handler ??
+        unimplemented(
+          `the method ${path} is declared, but the server has no handler for it`,
+        )) as BoundMethod["handler"],
     };
   });
   if (missing.length > 0)
@@ -57,12 +60,12 @@ export function unknownMethod(config: GrpcConfig): BoundMethod {
     output: codec,
     ...limitsOf(config),
     idempotent: false,
-    handler: (_messages, { request }) => unimplemented(request.path)(),
+    handler: (_messages, { request }) => unimplemented(`there is no method ${request.path}`)(),
   };
 }
 
-function unimplemented(path: string): () => never {
+function unimplemented(message: string): () => never {
   return () => {
-    throw new GrpcError("UNIMPLEMENTED", `there is no method ${path}`);
+    throw new GrpcError("UNIMPLEMENTED", message);
   };
 }

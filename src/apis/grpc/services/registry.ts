@@ -1,6 +1,6 @@
 import type { DescFile, DescMethod, DescService, Registry } from "@bufbuild/protobuf";
-import { didYouMean } from "../../../internal/suggest.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { didYouMean } from "../../../kit/suggest.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { DeclaredMethod, DeclaredService } from "../declared-service.js";
 import { loadProto } from "../proto/load.js";
 import {

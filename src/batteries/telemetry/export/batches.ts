@@ -24,16 +24,16 @@ export class Batch {
   }
 
   get size(): number {
-    return this.writer.position;
+    return this.writer.at;
   }
 
   /** The items that follow are from this library. */
   from(scope: InstrumentationScope): void {
-    if (this.#parts.at(-1)?.scope !== scope) this.#parts.push({ scope, start: this.writer.position });
+    if (this.#parts.at(-1)?.scope !== scope) this.#parts.push({ scope, start: this.writer.at });
   }
 
   body(resource: Uint8Array): Uint8Array[] {
-    const { bytes } = this.writer;
+    const { written: bytes } = this.writer;
     const segments = this.#parts.map(({ scope, start }, i): Segment => {
       return { scope, items: bytes.subarray(start, this.#parts[i + 1]?.start ?? bytes.length) };
     });

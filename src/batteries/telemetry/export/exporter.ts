@@ -1,3 +1,5 @@
+import { backoff } from "../../../kit/time/backoff.js";
+import { within } from "../../../kit/time/within.js";
 import { quietFrame, runIn } from "../trace/context.js";
 import type { Batch, BatchQueue } from "./batches.js";
 import type { Transport } from "./transport.js";
@@ -16,11 +18,6 @@ export interface ExporterParts {
 
 const maxAttempts = 6;
 const maxPause = 30_000;
-
-/** Grows from about a second to half a minute, with a random part: many services come back at different times. */
-function growingPause(attempt: number): number {
-  return Math.min(maxPause, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random());
-}
 
 /** Sends the batches of one signal, one after the other. */
 export class Exporter {
@@ -66,12 +63,7 @@ export class Exporter {
 
   /** Sends everything within the time, then drops the rest. */
   async close(milliseconds: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, milliseconds);
-    });
-    await Promise.race([this.flush(), late]);
-    clearTimeout(timer);
+    await within(this.flush(), milliseconds);
     this.#hurried++;
     this.#abort.abort();
     this.#wake?.();
@@ -93,7 +85,14 @@ export class Exporter {
 
   /** Null if the batch is done with, else the pause before the next attempt. */
   async #send(batch: Batch): Promise<number | null> {
-    const { queue, transport, resource, lost, failed, pause = growingPause } = this.#parts;
+    const {
+      queue,
+      transport,
+      resource,
+      lost,
+      failed,
+      pause = (attempt) => backoff(attempt - 1, 1000, maxPause),
+    } = this.#parts;
     const outcome = await transport.send(batch.body(resource), this.#abort.signal);
     batch.attempts++;
     if (outcome.kind === "later" && batch.attempts < maxAttempts) {

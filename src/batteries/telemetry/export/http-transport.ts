@@ -67,7 +67,7 @@ export class HttpTransport implements Transport {
       const timer = setTimeout(() => settle(`no response within ${timeout} ms`), timeout).unref();
       if (signal.aborted) aborted();
       signal.addEventListener("abort", aborted);
-      request.on("error", (error) => settle(reasonOf(error)));
+      request.on("error", (error) => settle(`${reasonOf(error)}${grpcHint(url, error)}`));
       // A slow collector must not keep the process alive.
       request.on("socket", (socket) => socket.unref());
       request.on("response", (response) => {
@@ -83,6 +83,13 @@ export class HttpTransport implements Transport {
       request.end(body);
     });
   }
+}
+
+/** A server of gRPC answers in HTTP/2, which is no response of HTTP/1.1, or closes the connection. */
+function grpcHint({ port }: URL, error: Error): string {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  const isOther = code.startsWith("HPE_") || (port === "4317" && code !== "ECONNREFUSED");
+  return isOther ? '; if this is the port of gRPC, set protocol: "grpc"' : "";
 }
 
 /** Decides by the status, also where the body is cut short or is no message. */

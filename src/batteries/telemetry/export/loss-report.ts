@@ -1,4 +1,4 @@
-import type { Logger } from "../../../internal/logger.js";
+import type { Logger } from "../../../kit/logger.js";
 
 /** Milliseconds between two lines about the same. */
 const interval = 60_000;

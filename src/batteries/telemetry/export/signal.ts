@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Logger } from "../../../internal/logger.js";
+import type { Logger } from "../../../kit/logger.js";
 import type { Signal, SignalSettings } from "../settings.js";
 import type { BatchQueue } from "./batches.js";
 import { Exporter } from "./exporter.js";

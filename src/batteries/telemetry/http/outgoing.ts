@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Attributes } from "../../../internal/tracer.js";
+import type { Attributes } from "../../../kit/tracer.js";
 import { type ContextSpan, currentFrame, traceHeaders } from "../trace/context.js";
 import { RecordedSpan, statusError } from "../trace/recorded-span.js";
 import type { TelemetryTracer } from "../trace/tracer.js";

@@ -1,4 +1,4 @@
-import type { RpcRoute } from "../../../internal/tracer.js";
+import type { RpcRoute } from "../../../kit/tracer.js";
 import { writeAttribute } from "../otlp/attributes.js";
 import { Writer } from "../otlp/writer.js";
 
@@ -40,7 +40,7 @@ export class ServerHeads {
     const name = rpc === null ? route : `${rpc.service}/${rpc.method}`;
     const writer = new Writer(512);
     writer.byte(0x2a);
-    writer.text(name);
+    writer.string(name);
     writer.byte(0x30);
     writer.byte(serverKind);
     writeAttribute(writer, 0x4a, "http.request.method", method, noLimit);
@@ -51,7 +51,7 @@ export class ServerHeads {
       writeAttribute(writer, 0x4a, "rpc.service", rpc.service, noLimit);
       writeAttribute(writer, 0x4a, "rpc.method", rpc.method, noLimit);
     }
-    return { name, bytes: Uint8Array.from(writer.bytes), known: method !== "_OTHER" };
+    return { name, bytes: Uint8Array.from(writer.written), known: method !== "_OTHER" };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Host } from "../../../feature/host.js";
 import type { Request } from "../../../http/request.js";
-import type { RpcRoute } from "../../../internal/tracer.js";
+import type { RpcRoute } from "../../../kit/tracer.js";
 import { writeAttribute } from "../otlp/attributes.js";
 import { Writer } from "../otlp/writer.js";
 import type { Baggage } from "../propagation/baggage.js";
@@ -133,8 +133,8 @@ function renamed(head: Uint8Array, name: string): Uint8Array {
   const writer = new Writer(head.length + name.length * 3 + 8);
   writer.raw(head);
   writer.byte(0x2a);
-  writer.text(name);
-  return writer.bytes;
+  writer.string(name);
+  return writer.written;
 }
 
 /** Keeps the bytes of the last value: neighbouring requests often have the same host, client and program. */
@@ -145,7 +145,7 @@ function remembered(write: (writer: Writer, value: string, limit: number) => voi
     if (value === last) return bytes;
     const writer = new Writer(256);
     write(writer, value, limit);
-    bytes = Uint8Array.from(writer.bytes);
+    bytes = Uint8Array.from(writer.written);
     last = value;
     return bytes;
   };

@@ -1,8 +1,8 @@
 import type { Host } from "../../../feature/host.js";
-import { FileBody } from "../../../http/file-body.js";
+import { FileBody } from "../../../http/files/file-body.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
-import type { RpcRoute } from "../../../internal/tracer.js";
+import type { RpcRoute } from "../../../kit/tracer.js";
 import type { Middleware, RouteInfo, Run } from "../../../pipeline/middleware.js";
 import { type ContextSpan, quietFrame, runIn } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";

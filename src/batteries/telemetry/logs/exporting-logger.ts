@@ -1,5 +1,5 @@
 import { describeError, isInstance } from "../../../errors/describe.js";
-import type { LogFields, Logger } from "../../../internal/logger.js";
+import type { LogFields, Logger } from "../../../kit/logger.js";
 import { type LineLevel, type LogLevel, logLevels } from "../../../logging/levels.js";
 import { type PlainFields, plainFields, plainText } from "../../../logging/plain.js";
 

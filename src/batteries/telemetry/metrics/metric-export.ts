@@ -1,3 +1,4 @@
+import { within } from "../../../kit/time/within.js";
 import type { Family } from "../../metrics/family.js";
 import { Batch, type LatestBatch } from "../export/batches.js";
 import type { SignalExport } from "../export/signal.js";
@@ -41,12 +42,7 @@ export class MetricExport {
   async stop(milliseconds: number): Promise<void> {
     clearInterval(this.#timer);
     // A gauge may ask something that does not reply any more.
-    let late: NodeJS.Timeout | undefined;
-    const waited = new Promise<void>((resolve) => {
-      late = setTimeout(resolve, milliseconds);
-    });
-    await Promise.race([this.#push(), waited]);
-    clearTimeout(late);
+    await within(this.#push(), milliseconds);
     await this.#parts.out.exporter.close(milliseconds);
   }
 

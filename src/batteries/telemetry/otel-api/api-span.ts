@@ -1,5 +1,5 @@
 import type * as Api from "@opentelemetry/api";
-import type { Attributes, AttributeValue } from "../../../internal/tracer.js";
+import type { Attributes, AttributeValue } from "../../../kit/tracer.js";
 import { momentOf } from "../trace/clock.js";
 import type { ContextSpan, SpanLink } from "../trace/context.js";
 import { pairsOf, RecordedSpan } from "../trace/recorded-span.js";

@@ -1,6 +1,6 @@
 import type * as Api from "@opentelemetry/api";
-import type { Logger } from "../../../internal/logger.js";
-import type { Attributes, SpanKind } from "../../../internal/tracer.js";
+import type { Logger } from "../../../kit/logger.js";
+import type { Attributes, SpanKind } from "../../../kit/tracer.js";
 import { type ContextSpan, type InstrumentationScope, traceHeaders } from "../trace/context.js";
 import type { TelemetryTracer } from "../trace/tracer.js";
 import { ApiContexts } from "./api-context.js";

@@ -1,4 +1,4 @@
-import type { AttributeValue } from "../../../internal/tracer.js";
+import type { AttributeValue } from "../../../kit/tracer.js";
 import type { Writer } from "./writer.js";
 
 /** Values of nested attributes, for log records. */
@@ -8,9 +8,9 @@ export type AnyValue = AttributeValue | null | readonly AnyValue[] | { readonly 
 export function writeAttribute(writer: Writer, tag: number, key: string, value: AnyValue, limit: number): void {
   const mark = writer.begin(tag);
   writer.byte(0x0a);
-  writer.text(key);
+  writer.string(key);
   writeValue(writer, 0x12, value, limit);
-  writer.end(mark);
+  writer.join(mark);
 }
 
 /** An `AnyValue` in the field with this tag. */
@@ -19,7 +19,7 @@ export function writeValue(writer: Writer, tag: number, value: AnyValue, limit: 
   switch (typeof value) {
     case "string":
       writer.byte(0x0a);
-      writer.text(value.length > limit ? value.slice(0, limit) : value);
+      writer.string(value.length > limit ? value.slice(0, limit) : value);
       break;
     case "boolean":
       writer.byte(0x10);
@@ -32,7 +32,7 @@ export function writeValue(writer: Writer, tag: number, value: AnyValue, limit: 
       if (value !== null) writeNested(writer, value, limit);
       break;
   }
-  writer.end(mark);
+  writer.join(mark);
 }
 
 function writeNumber(writer: Writer, value: number): void {
@@ -50,5 +50,5 @@ function writeNested(writer: Writer, value: object, limit: number): void {
   const mark = writer.begin(list ? 0x2a : 0x32);
   if (list) for (const item of value as readonly AnyValue[]) writeValue(writer, 0x0a, item, limit);
   else for (const [key, item] of Object.entries(value)) writeAttribute(writer, 0x0a, key, item as AnyValue, limit);
-  writer.end(mark);
+  writer.join(mark);
 }

@@ -1,4 +1,4 @@
-import type { AttributeValue } from "../../../internal/tracer.js";
+import type { AttributeValue } from "../../../kit/tracer.js";
 import type { InstrumentationScope } from "../trace/context.js";
 import { writeAttribute } from "./attributes.js";
 import { Writer } from "./writer.js";
@@ -15,8 +15,8 @@ export function encodeResource(attributes: readonly (readonly [name: string, val
   const writer = new Writer(512);
   const mark = writer.begin(0x0a);
   for (const [name, value] of attributes) writeAttribute(writer, 0x0a, name, value, noLimit);
-  writer.end(mark);
-  return Uint8Array.from(writer.bytes);
+  writer.join(mark);
+  return Uint8Array.from(writer.written);
 }
 
 /**
@@ -39,18 +39,18 @@ function scopeBytes({ name, version }: InstrumentationScope): Uint8Array {
   const writer = new Writer(128);
   const mark = writer.begin(0x0a);
   writer.byte(0x0a);
-  writer.text(name);
+  writer.string(name);
   if (version !== "") {
     writer.byte(0x12);
-    writer.text(version);
+    writer.string(version);
   }
-  writer.end(mark);
-  return writer.bytes;
+  writer.join(mark);
+  return writer.written;
 }
 
 function lengthPrefix(tag: number, length: number): Uint8Array {
   const writer = new Writer(12);
   writer.byte(tag);
-  writer.varint(length);
-  return writer.bytes;
+  writer.uint32(length);
+  return writer.written;
 }

@@ -28,7 +28,7 @@ export function encodeLog(writer: Writer, record: LogRecord, limit: number): voi
   writer.byte(0x10);
   writer.byte(severities[record.level]);
   writer.byte(0x1a);
-  writer.text(record.level.toUpperCase());
+  writer.string(record.level.toUpperCase());
   writeValue(writer, 0x2a, record.message, limit);
   for (const [name, value] of Object.entries(record.fields)) {
     if (known.has(name)) continue;
@@ -45,7 +45,7 @@ export function encodeLog(writer: Writer, record: LogRecord, limit: number): voi
   }
   writer.byte(0x59);
   writer.nanos(record.time);
-  writer.end(whole);
+  writer.join(whole);
 }
 
 interface ErrorFields {

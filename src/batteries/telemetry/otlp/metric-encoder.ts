@@ -16,12 +16,12 @@ export interface Interval {
 export function encodeMetric(writer: Writer, metric: Metric, interval: Interval): void {
   const whole = writer.begin(0x12);
   writer.byte(0x0a);
-  writer.text(metric.name);
+  writer.string(metric.name);
   writer.byte(0x12);
-  writer.text(metric.description);
+  writer.string(metric.description);
   if (metric.unit !== "") {
     writer.byte(0x1a);
-    writer.text(metric.unit);
+    writer.string(metric.unit);
   }
   const data = writer.begin(dataTags[metric.kind]);
   switch (metric.kind) {
@@ -43,8 +43,8 @@ export function encodeMetric(writer: Writer, metric: Metric, interval: Interval)
       for (const point of metric.points) writeSummary(writer, point, interval);
       break;
   }
-  writer.end(data);
-  writer.end(whole);
+  writer.join(data);
+  writer.join(whole);
 }
 
 const dataTags = { gauge: 0x2a, sum: 0x3a, histogram: 0x4a, summary: 0x5a } as const;
@@ -71,31 +71,31 @@ function writeNumber(writer: Writer, { attributes, value }: NumberPoint, interva
   writer.byte(0x21);
   writer.double(value);
   writeAttributes(writer, 0x3a, attributes);
-  writer.end(mark);
+  writer.join(mark);
 }
 
 function writeHistogram(writer: Writer, point: HistogramPoint, interval: Interval): void {
   const mark = writer.begin(0x0a);
   writeTimes(writer, interval);
   writer.byte(0x21);
-  writer.fixed64(point.count);
+  writer.count(point.count);
   writer.byte(0x29);
   writer.double(point.sum);
   const counts = writer.begin(0x32);
-  for (const count of point.buckets) writer.fixed64(count);
-  writer.end(counts);
+  for (const count of point.buckets) writer.count(count);
+  writer.join(counts);
   const bounds = writer.begin(0x3a);
   for (const bound of point.bounds) writer.double(bound);
-  writer.end(bounds);
+  writer.join(bounds);
   writeAttributes(writer, 0x4a, point.attributes);
-  writer.end(mark);
+  writer.join(mark);
 }
 
 function writeSummary(writer: Writer, point: SummaryPoint, interval: Interval): void {
   const mark = writer.begin(0x0a);
   writeTimes(writer, interval);
   writer.byte(0x21);
-  writer.fixed64(point.count);
+  writer.count(point.count);
   writer.byte(0x29);
   writer.double(point.sum);
   for (const [quantile, value] of point.quantiles) {
@@ -104,8 +104,8 @@ function writeSummary(writer: Writer, point: SummaryPoint, interval: Interval): 
     writer.double(quantile);
     writer.byte(0x11);
     writer.double(value);
-    writer.end(entry);
+    writer.join(entry);
   }
   writeAttributes(writer, 0x3a, point.attributes);
-  writer.end(mark);
+  writer.join(mark);
 }

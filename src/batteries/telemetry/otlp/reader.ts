@@ -1,3 +1,5 @@
+import { WireReader } from "../../../kit/protobuf/wire-reader.js";
+
 /** One field of a message. */
 export interface Field {
   readonly number: number;
@@ -11,47 +13,23 @@ const maxFields = 1000;
 /** Reads the fields of a message from a collector, which may send anything; null if it is not a message. */
 export function readFields(bytes: Uint8Array): Field[] | null {
   const fields: Field[] = [];
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  const varint = (): number => {
-    let result = 0;
-    for (let factor = 1, i = 0; i < 10; i++, factor *= 128) {
-      if (at >= bytes.length) return Number.NaN;
-      const byte = bytes[at++]!;
-      result += (byte & 0x7f) * factor;
-      if (byte < 0x80) return result;
-    }
-    return Number.NaN;
-  };
-  while (at < bytes.length && fields.length < maxFields) {
-    const tag = varint();
-    const number = Math.floor(tag / 8);
-    switch (tag % 8) {
-      case 0:
-        fields.push({ number, value: varint(), bytes: null });
-        break;
-      case 1:
-        if (at + 8 > bytes.length) return null;
-        fields.push({ number, value: view.getFloat64(at, true), bytes: null });
-        at += 8;
-        break;
-      case 2: {
-        const length = varint();
-        if (!(at + length <= bytes.length)) return null;
-        fields.push({ number, value: 0, bytes: bytes.subarray(at, at + length) });
-        at += length;
-        break;
-      }
-      case 5:
-        if (at + 4 > bytes.length) return null;
-        fields.push({ number, value: view.getUint32(at, true), bytes: null });
-        at += 4;
-        break;
-      default:
-        return null;
-    }
+  const reader = new WireReader(bytes);
+  try {
+    while (reader.at < reader.end && fields.length < maxFields) fields.push(readField(reader));
+  } catch {
+    return null;
   }
-  return fields.some(({ value }) => Number.isNaN(value)) ? null : fields;
+  return fields;
+}
+
+function readField(reader: WireReader): Field {
+  const tag = reader.header();
+  const number = tag >>> 3;
+  if ((tag & 7) === 0) return { number, value: Number(reader.uint64()), bytes: null };
+  if ((tag & 7) === 1) return { number, value: reader.double(), bytes: null };
+  if ((tag & 7) === 2) return { number, value: 0, bytes: reader.bytes() };
+  if ((tag & 7) === 5) return { number, value: reader.fixed32(), bytes: null };
+  throw new RangeError("a collector sends no other fields");
 }
 
 export interface PartialSuccess {

@@ -18,7 +18,7 @@ export function encodeSpan(writer: Writer, span: RecordedSpan): void {
   const state = span.state === null ? "" : span.state.text;
   if (state !== "") {
     writer.byte(0x1a);
-    writer.text(state);
+    writer.string(state);
   }
   if (span.parentId !== null) {
     writer.byte(0x22);
@@ -28,7 +28,7 @@ export function encodeSpan(writer: Writer, span: RecordedSpan): void {
     writer.raw(span.head);
   } else {
     writer.byte(0x2a);
-    writer.text(span.name);
+    writer.string(span.name);
     writer.byte(0x30);
     writer.byte(span.kind);
   }
@@ -50,7 +50,7 @@ export function encodeSpan(writer: Writer, span: RecordedSpan): void {
   writer.byte(0x85);
   writer.byte(0x01);
   writer.fixed32(span.flags | remoteKnown | (span.parentRemote ? remote : 0));
-  writer.end(whole);
+  writer.join(whole);
 }
 
 function writeEvents(writer: Writer, { events, droppedEvents, limit }: RecordedSpan): void {
@@ -59,9 +59,9 @@ function writeEvents(writer: Writer, { events, droppedEvents, limit }: RecordedS
     writer.byte(0x09);
     writer.nanos(unixMicros(moment));
     writer.byte(0x12);
-    writer.text(name);
+    writer.string(name);
     for (const [key, value] of attributes) writeAttribute(writer, 0x1a, key, value, limit);
-    writer.end(mark);
+    writer.join(mark);
   }
   writeCount(writer, 0x60, droppedEvents);
 }
@@ -75,12 +75,12 @@ function writeLinks(writer: Writer, { links, droppedLinks, limit }: RecordedSpan
     writer.id(spanId);
     if (state !== "") {
       writer.byte(0x1a);
-      writer.text(state);
+      writer.string(state);
     }
     for (const [key, value] of attributes) writeAttribute(writer, 0x22, key, value, limit);
     writer.byte(0x35);
     writer.fixed32(flags);
-    writer.end(mark);
+    writer.join(mark);
   }
   writeCount(writer, 0x70, droppedLinks);
 }
@@ -89,15 +89,15 @@ function writeStatus(writer: Writer, { status, statusMessage, limit }: RecordedS
   const mark = writer.begin(0x7a);
   if (statusMessage !== "") {
     writer.byte(0x12);
-    writer.text(statusMessage.slice(0, limit));
+    writer.string(statusMessage.slice(0, limit));
   }
   writer.byte(0x18);
   writer.byte(status);
-  writer.end(mark);
+  writer.join(mark);
 }
 
 function writeCount(writer: Writer, tag: number, count: number): void {
   if (count === 0) return;
   writer.byte(tag);
-  writer.varint(count);
+  writer.uint32(count);
 }

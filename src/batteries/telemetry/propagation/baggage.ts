@@ -1,5 +1,5 @@
-import { isToken } from "../../../http/headers.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { isToken } from "../../../http/fields/headers.js";
+import { ValueError } from "../../../kit/value-error.js";
 
 /** The limits of W3C Baggage, section 3.3.2: everything up to them is passed on. */
 const maxMembers = 64;

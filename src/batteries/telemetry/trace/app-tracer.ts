@@ -1,4 +1,4 @@
-import type { Attributes, Span, Tracer } from "../../../internal/tracer.js";
+import type { Attributes, Span, Tracer } from "../../../kit/tracer.js";
 
 /** `app.tracer`: spans of the application's own. Without `enableTelemetry()` it runs the work and records nothing. */
 export interface AppTracer extends Tracer {

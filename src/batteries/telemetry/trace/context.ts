@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Attributes, AttributeValue, Span, SpanKind } from "../../../internal/tracer.js";
+import type { Attributes, AttributeValue, Span, SpanKind } from "../../../kit/tracer.js";
 import type { Baggage } from "../propagation/baggage.js";
 import type { TraceState } from "../propagation/trace-state.js";
 import { sampledFlag, writeTraceParent } from "../propagation/traceparent.js";

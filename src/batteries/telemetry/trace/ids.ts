@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../../internal/node-modules.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
 
 const poolBytes = 8192;
 let pool = "";

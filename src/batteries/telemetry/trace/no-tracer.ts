@@ -1,4 +1,4 @@
-import type { Attributes, Span } from "../../../internal/tracer.js";
+import type { Attributes, Span } from "../../../kit/tracer.js";
 import type { AppTracer } from "./app-tracer.js";
 
 /** The span of code that no telemetry watches. */

@@ -1,5 +1,5 @@
 import { describeError } from "../../../errors/describe.js";
-import type { Attributes, AttributeValue, SpanKind } from "../../../internal/tracer.js";
+import type { Attributes, AttributeValue, SpanKind } from "../../../kit/tracer.js";
 import { plainText } from "../../../logging/plain.js";
 import type { Writer } from "../otlp/writer.js";
 import type { Baggage } from "../propagation/baggage.js";

@@ -1,5 +1,5 @@
-import { asPromise, isPromise } from "../../../internal/is-promise.js";
-import type { Attributes, HeaderReader, Span, SpanOptions } from "../../../internal/tracer.js";
+import { asPromise, isPromise } from "../../../kit/is-promise.js";
+import type { Attributes, HeaderReader, Span, SpanOptions } from "../../../kit/tracer.js";
 import { Baggage } from "../propagation/baggage.js";
 import { TraceState } from "../propagation/trace-state.js";
 import { randomFlag, readTraceParent, sampledFlag } from "../propagation/traceparent.js";

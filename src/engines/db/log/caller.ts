@@ -1,12 +1,9 @@
 import { sep } from "node:path";
-import { fileURLToPath } from "node:url";
-import { packageFolder } from "../../../internal/package-folder.js";
+import { isPackageFile } from "../../../kit/package-folder.js";
+import { placeOf } from "../../../kit/stack-place.js";
 
 /** Frames to look at: models and their relations have many of their own. */
 const deepest = 50;
-
-/** Folders of the framework: its sources, or its build. Made when first needed. */
-let own: readonly string[] | null = null;
 
 /** The file and line of the code that called the framework, relative to the current folder; null if it is not known. */
 export function callerOf(): string | null {
@@ -23,25 +20,9 @@ export function callerOf(): string | null {
   return null;
 }
 
-/** The file, line and column of a frame: `at f (file:///a/b.ts:1:2)`, `at async file:///a/b.ts:1:2`, `at /a/b.ts:1:2`. */
-export function placeOf(frame: string): string | null {
-  const text = frame.trim();
-  if (!text.startsWith("at ")) return null;
-  const open = text.lastIndexOf("(");
-  const place = open !== -1 && text.endsWith(")") ? text.slice(open + 1, -1) : text.slice(text.lastIndexOf(" ") + 1);
-  if (!/:\d+:\d+$/.test(place)) return null;
-  return place.startsWith("file://") ? pathOf(place) : place;
-}
-
-function pathOf(url: string): string {
-  const end = url.lastIndexOf(":", url.lastIndexOf(":") - 1);
-  return fileURLToPath(url.slice(0, end)) + url.slice(end);
-}
-
 function isForeign(place: string): boolean {
   if (place.startsWith("node:") || place.includes(`${sep}node_modules${sep}`)) return false;
-  own ??= ["src", "dist"].map((name) => packageFolder() + sep + name + sep);
-  return !own.some((folder) => place.startsWith(folder));
+  return !isPackageFile(place);
 }
 
 /** Without the column: several statements of one line are one place. */

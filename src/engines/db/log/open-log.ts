@@ -1,5 +1,5 @@
 import { createLogger } from "../../../logging/create-logger.js";
-import type { PoolDatabase } from "../pool-database.js";
+import type { PoolDatabase } from "../pool/pool-database.js";
 import { type QueryLogSettings, readQueryLog } from "./options.js";
 import { planner } from "./plan.js";
 import { type QueryAudience, QueryLog } from "./query-log.js";

@@ -1,4 +1,4 @@
-import type { LivePanel } from "../../../batteries/live/panels.js";
+import type { LivePanel } from "../../../console/panels.js";
 import type { QueryStatistics } from "./statistics.js";
 
 /** The part of the live page about statements. */

@@ -1,5 +1,5 @@
+import { type SqlToken, sqlTokens } from "../../../kit/sql-tokens.js";
 import { isSecretName } from "../../../logging/secrets.js";
-import { commentEnd } from "../sql-text.js";
 
 /** The columns that the parameters of a statement belong to, as far as its text tells. */
 export interface ParameterColumns {
@@ -21,16 +21,11 @@ const all: ParameterColumns = { isOpen: () => true };
 export function parameterColumns(text: string): ParameterColumns {
   if (text.length > longestRead) return none;
   const reader = new ParameterReader();
-  for (const token of tokensOf(text)) reader.read(token);
+  for (const token of sqlTokens(text)) reader.read(token, isCall(text, token.end));
   if (!reader.namesSecret && !reader.insert.hidesNames) return all;
   const { columns } = reader;
   return { isOpen: (index) => columns.get(index + 1)?.every((name) => name !== null && !isSecretName(name)) === true };
 }
-
-type Token =
-  | { readonly type: "name" | "word" | "string"; readonly text: string; readonly call: boolean }
-  | { readonly type: "parameter"; readonly number: number }
-  | { readonly type: "mark"; readonly text: string };
 
 /** Words between a column and its parameter. All other words of SQL end the search for the column. */
 const links = new Set(["in", "any", "all", "some", "not", "like", "ilike", "between", "similar", "to", "array"]);
@@ -51,23 +46,26 @@ class ParameterReader {
   #column: string | null = null;
   /** The name before a dot: `tokens` in `tokens.hash`. */
   #dotted: string | null = null;
-  /** Two colons in a row: the name of a type follows. */
-  #colons = 0;
+  /** True after `::`: the name of a type follows. */
+  #isType = false;
   #depth = 0;
 
-  read(token: Token): void {
-    if (token.type === "parameter") {
+  read({ kind, text }: SqlToken, call: boolean): void {
+    if (kind === "space" || kind === "comment") return;
+    if (kind === "parameter") {
+      const number = Number(text.slice(1));
       const name = this.insert.isRow(this.#depth) ? this.insert.column : this.#column;
-      this.columns.set(token.number, [...(this.columns.get(token.number) ?? []), name]);
-    } else if (token.type === "mark") {
-      this.#mark(token.text);
+      this.columns.set(number, [...(this.columns.get(number) ?? []), name]);
+    } else if (kind === "mark" || kind === "number") {
+      this.#mark(text);
     } else {
-      if (isSecretName(token.text)) this.namesSecret = true;
-      const isType = this.#colons === 2;
-      this.#colons = 0;
+      const name = kind === "word" ? text : contentOf(text);
+      if (isSecretName(name)) this.namesSecret = true;
+      const isType = this.#isType;
+      this.#isType = false;
       if (isType) return;
-      if (token.type === "string") this.#column = isSecretName(token.text) ? token.text : null;
-      else this.#name(token.text, token.type === "word" ? token.text.toLowerCase() : "", token.call);
+      if (kind === "string") this.#column = isSecretName(name) ? name : null;
+      else this.#name(name, kind === "word" ? name.toLowerCase() : "", call);
     }
   }
 
@@ -81,7 +79,7 @@ class ParameterReader {
   }
 
   #mark(mark: string): void {
-    this.#colons = mark === ":" ? this.#colons + 1 : 0;
+    this.#isType = mark === "::";
     if (mark === ".") this.#dotted = this.#column;
     if (mark === "(") this.#depth++;
     if (mark === ")") {
@@ -145,36 +143,16 @@ class InsertReader {
   }
 }
 
-/** The tokens of a statement, without comments. Looks at each character a bounded number of times. */
-function* tokensOf(text: string): Generator<Token> {
-  const token =
-    /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$\d+|\$\w*\$|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|--[^\n]*|\/\*|\S/g;
-  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
-    const [piece] = found;
-    if (piece === "/*") token.lastIndex = commentEnd(text, found.index);
-    else if (piece.startsWith("--")) continue;
-    else if (/^\$\d+$/.test(piece)) yield { type: "parameter", number: Number(piece.slice(1)) };
-    else if (piece.length > 1 && piece.startsWith("$")) token.lastIndex = stringEnd(text, token.lastIndex, piece);
-    else if (piece.length > 1 && (piece.startsWith('"') || piece.startsWith("'")))
-      yield {
-        type: piece.startsWith('"') ? "name" : "string",
-        text: piece.slice(1, -1),
-        call: isCall(text, token.lastIndex),
-      };
-    else if (/^[A-Za-z_\u0080-\uffff]/.test(piece))
-      yield { type: "word", text: piece, call: isCall(text, token.lastIndex) };
-    else yield { type: "mark", text: piece };
-  }
-}
-
-function stringEnd(text: string, from: number, quote: string): number {
-  const end = text.indexOf(quote, from);
-  return end === -1 ? text.length : end + quote.length;
-}
-
 /** True if an opening bracket follows: the name of a function, or of a table with its columns. */
 function isCall(text: string, from: number): boolean {
   let at = from;
   while (text.charCodeAt(at) === 32 || text.charCodeAt(at) === 10) at++;
   return text[at] === "(";
+}
+
+/** The text in the quotes of a literal or a name: `'a'`, `E'a'`, `"a"`, `$tag$a$tag$`. */
+function contentOf(text: string): string {
+  const start = text.search(/['"$]/);
+  const end = text[start] === "$" ? text.indexOf("$", start + 1) : start;
+  return text.slice(end + 1, text.length - (end + 1 - start));
 }

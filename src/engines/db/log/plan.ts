@@ -5,8 +5,8 @@ import { areAllShown } from "./shown-parameters.js";
 
 /** Milliseconds until the plan of the same statement is logged again. */
 const pause = 60_000;
-/** Milliseconds that planning may take. */
-const patience = 2000;
+/** Seconds that planning may take. */
+const patience = 2;
 
 /**
  * Asks for plans with `explain`, which never runs the statement, in a transaction that is read only and rolled back. One

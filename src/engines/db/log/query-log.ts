@@ -1,8 +1,8 @@
-import type { LogFields, Logger } from "../../../internal/logger.js";
+import type { LogFields, Logger } from "../../../kit/logger.js";
 import { DatabaseError } from "../errors.js";
-import type { Job, JobRecorder } from "../job.js";
-import { summarize } from "../query-summary.js";
+import type { Execution, ExecutionRecorder } from "../pool/execution.js";
 import { currentWork, type RequestWork } from "../request-work.js";
+import { summarize } from "../sql/query-summary.js";
 import type { StatementInfo } from "../statements.js";
 import { callerOf } from "./caller.js";
 import type { QueryLogSettings } from "./options.js";
@@ -62,49 +62,49 @@ export class QueryLog {
     this.#unwatch?.();
   }
 
-  /** Records a job from its start. Called where the statement was sent, in the asynchronous context of the caller. */
-  record(job: Job): void {
+  /** Records an execution from its start. Called where the statement was sent, in the asynchronous context of the caller. */
+  record(execution: Execution): void {
     const work = currentWork();
     const caller = this.#init.callers ? callerOf() : null;
     const cure = currentCure();
     const startedAt = performance.now();
-    const recorder: JobRecorder = {
-      settled: (error) => this.#ended(job, work, { caller, cure, ms: performance.now() - startedAt, error }),
+    const recorder: ExecutionRecorder = {
+      settled: (error) => this.#ended(execution, work, { caller, cure, ms: performance.now() - startedAt, error }),
     };
-    job.record(recorder);
+    execution.record(recorder);
   }
 
   #ended(
-    job: Job,
+    execution: Execution,
     work: RequestWork | null,
     { caller, cure, ms, error }: { caller: string | null; cure: string | null; ms: number; error: unknown },
   ): void {
     const { settings, audience, logger } = this.#init;
     const entry: QueryEntry = {
-      statement: shownText(job.info),
+      statement: shownText(execution.info),
       ms,
-      waitMs: job.waitedMs,
-      rows: job.rowCount,
+      waitMs: execution.waitedMs,
+      rows: execution.rowCount,
       caller,
       route: work?.request.pattern ?? null,
-      slow: ms >= settings.slow,
+      slow: ms >= settings.slow * 1000,
       error: error === null ? null : errorText(error),
     };
     if (work !== null) this.#tallyOf(work).add(entry, cure);
     audience?.ended(entry);
     if (logger === null || (settings.slowOnly && !entry.slow)) return;
-    const fields = this.#fieldsOf(entry, job, work);
-    if (entry.slow) void this.#logSlow(job, logger, fields);
+    const fields = this.#fieldsOf(entry, execution, work);
+    if (entry.slow) void this.#logSlow(execution, logger, fields);
     else logger.info("query", fields);
   }
 
   /** The line of a slow statement waits for its plan. */
-  async #logSlow({ info, params }: Job, logger: Logger, fields: LogFields): Promise<void> {
+  async #logSlow({ info, params }: Execution, logger: Logger, fields: LogFields): Promise<void> {
     const plan = await this.#init.planner?.(info, params).catch(() => null);
     logger.warn("slow query", plan ? { ...fields, plan } : fields);
   }
 
-  #fieldsOf(entry: QueryEntry, { info, params }: Job, work: RequestWork | null): LogFields {
+  #fieldsOf(entry: QueryEntry, { info, params }: Execution, work: RequestWork | null): LogFields {
     const { statement, ms, waitMs, rows, caller, error } = entry;
     return {
       statement,

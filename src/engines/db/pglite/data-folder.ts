@@ -1,18 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { access, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { access, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { OperationalError } from "../errors.js";
+import { isLockFile, lockFolder } from "./folder-lock.js";
 
-const lockName = "stoa.lock";
 const clusterName = "pgdata";
 /** Mark of earlier versions, which built the cluster in place: a start that did not finish left it behind. */
 const unfinishedName = "stoa.unfinished";
 /** A cluster that is being built. */
 const buildPattern = /^pgdata\.new-[0-9a-f]{12}$/;
-/** A lock file that was taken away because its process had ended. */
-const staleLockPattern = /^stoa\.lock\.stale-[0-9a-f]{12}$/;
 /** Files that operating systems and Git put into a folder that is empty otherwise. */
 const harmless = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"]);
 
@@ -27,9 +24,6 @@ export interface DataFolder {
   release(): Promise<void>;
 }
 
-/** Folders in use by this process. A lock file only identifies processes. */
-const ours = new Set<string>();
-
 /**
  * Takes a folder for an embedded database. It must be empty or hold a database already: a folder with other files is
  * refused, and nothing in it is touched.
@@ -43,7 +37,8 @@ export async function takeFolder(given: string): Promise<DataFolder> {
   const folder = resolve(given);
   await makeFolder(folder);
   await assertOwn(folder);
-  await lock(folder);
+  const { holder, release } = await lockFolder(folder);
+  if (holder !== null) throw inUse(folder, holder);
   try {
     await removeLeftovers(folder);
     const path = (await exists(join(folder, "PG_VERSION"))) ? folder : join(folder, clusterName);
@@ -51,10 +46,10 @@ export async function takeFolder(given: string): Promise<DataFolder> {
       path,
       initialised: () => exists(join(path, "PG_VERSION")),
       create: (build) => create(folder, path, build),
-      release: () => unlock(folder),
+      release,
     };
   } catch (error) {
-    await unlock(folder);
+    await release();
     throw error;
   }
 }
@@ -87,7 +82,7 @@ async function assertOwn(folder: string): Promise<void> {
 }
 
 function isOwn(name: string): boolean {
-  return name === lockName || name === clusterName || buildPattern.test(name) || staleLockPattern.test(name);
+  return name === clusterName || buildPattern.test(name) || isLockFile(name);
 }
 
 async function create(folder: string, path: string, build: (path: string) => Promise<void>): Promise<void> {
@@ -106,90 +101,6 @@ async function create(folder: string, path: string, build: (path: string) => Pro
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (buildPattern.test(name)) await rm(join(folder, name), { recursive: true, force: true });
-    else if (staleLockPattern.test(name)) await rm(join(folder, name), { force: true });
-  }
-}
-
-async function lock(folder: string): Promise<void> {
-  if (ours.has(folder)) throw inUse(folder, "this process");
-  ours.add(folder);
-  try {
-    await writeLock(folder);
-  } catch (error) {
-    ours.delete(folder);
-    throw error;
-  }
-}
-
-async function writeLock(folder: string): Promise<void> {
-  const file = join(folder, lockName);
-  for (let attempt = 0; attempt < 5; attempt++) {
-    try {
-      const handle = await open(file, "wx");
-      await handle.writeFile(await identity(process.pid));
-      await handle.close();
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    const holder = await readHolder(file);
-    const pid = Number.parseInt(holder, 10);
-    if (holder !== "" && pid !== process.pid && (await isRunning(pid, holder))) {
-      throw inUse(folder, `process ${pid}`);
-    }
-    await removeStaleLock(file, holder);
-  }
-  throw inUse(folder, "another process");
-}
-
-/** The process in a lock file. One that has just been made is empty for a moment. */
-async function readHolder(file: string): Promise<string> {
-  for (let attempt = 0; ; attempt++) {
-    const holder = (await readFile(file, "utf8").catch(() => "")).trim();
-    if (holder !== "" || attempt === 10) return holder;
-    await delay(20);
-  }
-}
-
-/**
- * Takes a lock file away. Another process may have replaced it since it was read: the content of the file that was taken
- * away decides, and a lock that is not the stale one is put back.
- */
-async function removeStaleLock(file: string, holder: string): Promise<void> {
-  const taken = `${file}.stale-${randomName()}`;
-  try {
-    await rename(file, taken);
-  } catch {
-    return;
-  }
-  const content = (await readFile(taken, "utf8").catch(() => "")).trim();
-  if (content === holder) await rm(taken, { force: true });
-  else await rename(taken, file);
-}
-
-async function unlock(folder: string): Promise<void> {
-  ours.delete(folder);
-  await rm(join(folder, lockName), { force: true });
-}
-
-async function isRunning(pid: number, holder: string): Promise<boolean> {
-  return isAlive(pid) && (await identity(pid)) === holder;
-}
-
-/** A process by its number and, on Linux, its start: numbers are used again, in containers very soon. */
-async function identity(pid: number): Promise<string> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name of the program, in brackets, may hold spaces. The start is field 22.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return `${pid} ${fields[19] ?? ""}`.trim();
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

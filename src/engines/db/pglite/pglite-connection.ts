@@ -1,5 +1,5 @@
 import type { Connection, ConnectionOwner } from "../connection.js";
-import { columnsOf, Job, noColumns } from "../job.js";
+import { columnsOf, Execution, noColumns } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
 import { wireRow } from "../wire-row.js";
@@ -21,7 +21,7 @@ export class PgliteConnection implements Connection {
   readonly #pglite: Pglite;
   readonly #serialize: Serialize;
   readonly #owner: ConnectionOwner;
-  readonly #queue: Job[] = [];
+  readonly #queue: Execution[] = [];
   #underWay = 0;
   #working = false;
 
@@ -39,12 +39,12 @@ export class PgliteConnection implements Connection {
     return this.usable;
   }
 
-  send(job: Job): void {
+  send(execution: Execution): void {
     if (!this.usable) {
-      job.fail(connectionError(new Error("the embedded database has been closed")));
+      execution.fail(connectionError(new Error("the embedded database has been closed")));
       return;
     }
-    this.#queue.push(job);
+    this.#queue.push(execution);
     if (!this.#working) void this.#work();
   }
 
@@ -63,9 +63,9 @@ export class PgliteConnection implements Connection {
       "select pg_advisory_unlock_all()",
       "discard temp",
     ]) {
-      const job = new Job(internalStatement(text), [], "execute", false);
-      this.send(job);
-      await job.promise;
+      const execution = new Execution(internalStatement(text), [], "execute", false);
+      this.send(execution);
+      await execution.promise;
     }
     this.altered = false;
   }
@@ -81,17 +81,17 @@ export class PgliteConnection implements Connection {
   #lose(reason: Error): void {
     if (!this.usable) return;
     this.usable = false;
-    for (const job of this.#queue.splice(0)) job.fail(connectionError(reason));
+    for (const execution of this.#queue.splice(0)) execution.fail(connectionError(reason));
     this.#owner.onGone(this);
   }
 
   async #work(): Promise<void> {
     this.#working = true;
     let since = performance.now();
-    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
-      if (job.settled) continue;
+    for (let execution = this.#queue.shift(); execution !== undefined; execution = this.#queue.shift()) {
+      if (execution.settled) continue;
       this.#underWay = 1;
-      const settle = await this.#run(job);
+      const settle = await this.#run(execution);
       this.#underWay = 0;
       this.busySince = performance.now();
       settle();
@@ -104,19 +104,19 @@ export class PgliteConnection implements Connection {
     this.#working = false;
   }
 
-  /** Runs a job. Resolves to a function that settles it, called once there is room for the next. */
-  async #run(job: Job): Promise<() => void> {
+  /** Runs an execution. Resolves to a function that settles it, called once there is room for the next. */
+  async #run(execution: Execution): Promise<() => void> {
     try {
-      if (job.params.length > 0 && job.info.parameterTypes === null) {
-        const error = this.#read(job, await this.#exchange(this.#question(job)), false);
-        if (error !== null) return () => job.fail(translateError(error));
+      if (execution.params.length > 0 && execution.info.parameterTypes === null) {
+        const error = this.#read(execution, await this.#exchange(this.#question(execution)), false);
+        if (error !== null) return () => execution.fail(translateError(error));
       }
-      if (job.encoded === null && !job.encode()) return () => {};
-      const error = this.#read(job, await this.#exchange(this.#statement(job)), true);
-      return () => (error === null ? job.succeed() : job.fail(translateError(error)));
+      if (execution.encoded === null && !execution.encode()) return () => {};
+      const error = this.#read(execution, await this.#exchange(this.#statement(execution)), true);
+      return () => (error === null ? execution.succeed() : execution.fail(translateError(error)));
     } catch (error) {
       return () => {
-        job.fail(connectionError(error, "the embedded database has failed"));
+        execution.fail(connectionError(error, "the embedded database has failed"));
         this.#lose(error as Error);
       };
     }
@@ -127,42 +127,42 @@ export class PgliteConnection implements Connection {
   }
 
   /** Asks for the types of the parameters. */
-  #question(job: Job): readonly Uint8Array[] {
+  #question(execution: Execution): readonly Uint8Array[] {
     const { parse, describe, sync } = this.#serialize;
-    return [parse({ text: job.info.text }), describe({ type: "S" }), sync()];
+    return [parse({ text: execution.info.text }), describe({ type: "S" }), sync()];
   }
 
-  #statement(job: Job): readonly Uint8Array[] {
+  #statement(execution: Execution): readonly Uint8Array[] {
     const { query, parse, describe, bind, execute, sync } = this.#serialize;
-    if (job.script) return [query(job.info.text)];
+    if (execution.script) return [query(execution.info.text)];
     return [
-      parse({ text: job.info.text }),
+      parse({ text: execution.info.text }),
       describe({ type: "S" }),
-      bind({ values: job.encoded ?? [] }),
+      bind({ values: execution.encoded ?? [] }),
       execute({}),
       sync(),
     ];
   }
 
-  /** Passes a response to the job. Returns the error in it, or null. */
-  #read(job: Job, messages: readonly BackendMessage[], whole: boolean): ServerError | null {
+  /** Passes a response to the execution. Returns the error in it, or null. */
+  #read(execution: Execution, messages: readonly BackendMessage[], whole: boolean): ServerError | null {
     let error: ServerError | null = null;
-    job.columns = noColumns;
+    execution.columns = noColumns;
     let ready = false;
     for (const message of messages) {
       switch (message.name) {
         case "parameterDescription":
-          job.info.parameterTypes = message.dataTypeIDs;
+          execution.info.parameterTypes = message.dataTypeIDs;
           break;
         case "rowDescription":
-          job.columns = columnsOf(message.fields);
+          execution.columns = columnsOf(message.fields);
           break;
         case "dataRow":
           wireRow.fill(message.fields);
-          job.row(wireRow);
+          execution.row(wireRow);
           break;
         case "commandComplete":
-          job.complete(message.text);
+          execution.complete(message.text);
           break;
         case "error":
           error ??= message;

@@ -1,9 +1,9 @@
 import type { Connection, ConnectionOwner } from "../connection.js";
 import type { Engine, EngineContext } from "../engine.js";
 import { OperationalError } from "../errors.js";
-import { Job } from "../job.js";
-import type { Pool } from "../pool.js";
-import { quoteIdentifier } from "../sql.js";
+import { Execution } from "../pool/execution.js";
+import type { Pool } from "../pool/pool.js";
+import { quoteIdentifier } from "../sql/sql.js";
 import { internalStatement } from "../statements.js";
 import { type DataFolder, takeFolder } from "./data-folder.js";
 import { PgliteConnection } from "./pglite-connection.js";
@@ -99,9 +99,9 @@ export class PgliteEngine implements Engine {
 async function run(pool: Pool, text: string): Promise<void> {
   const connection = await pool.acquire();
   try {
-    const job = new Job(internalStatement(text), [], "execute", false);
-    connection.send(job);
-    await job.promise;
+    const execution = new Execution(internalStatement(text), [], "execute", false);
+    connection.send(execution);
+    await execution.promise;
   } finally {
     pool.release(connection);
   }

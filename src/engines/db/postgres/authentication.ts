@@ -15,6 +15,8 @@ export class AuthenticationRefused extends Error {
 }
 
 export interface AuthenticationGuard {
+  /** The way of authentication that the server asked for. */
+  readonly method: AuthMethod;
   /** Throws if the connection was refused. */
   assertAccepted(): void;
 }
@@ -88,6 +90,9 @@ export function guardAuthentication(
     authenticated = true;
   });
   return {
+    get method() {
+      return asked;
+    },
     assertAccepted() {
       if (refusal !== null) throw refusal;
     },

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
+import { milliseconds } from "../../../kit/duration.js";
 import { type DatabaseConfig, addressOf as hostAddress } from "../config.js";
 import { OperationalError } from "../errors.js";
+import type { AuthMethod } from "../require-auth.js";
 import { translateError } from "../translate-error.js";
 import type { Host } from "../url.js";
 import { AuthenticationRefused, guardAuthentication } from "./authentication.js";
@@ -14,10 +16,14 @@ export interface Connected {
   readonly reader: MessageReader;
   /** The way in which it was connected, for a second connection to the same server. */
   readonly attempt: Attempt;
+  /** The way of authentication that the server asked for. */
+  readonly method: AuthMethod;
   /** The name or address to which the certificate of the server belongs. */
   readonly host: string;
   /** The server by host and port. */
   readonly server: string;
+  /** Milliseconds that it took: many round trips. */
+  readonly took: number;
 }
 
 /** One server, and the account with which to connect. */
@@ -35,7 +41,8 @@ export interface Target {
  */
 export async function connectClient(pg: PgModule, target: Target, timeout: number): Promise<Connected> {
   let first: OperationalError | null = null;
-  const deadline = performance.now() + timeout;
+  const start = performance.now();
+  const deadline = start + timeout;
   for (const attempt of target.attempts) {
     const left = Math.ceil(deadline - performance.now());
     if (left <= 0) break;
@@ -45,6 +52,7 @@ export async function connectClient(pg: PgModule, target: Target, timeout: numbe
         attempt,
         host: target.host.host,
         server: hostAddress(target.host),
+        took: performance.now() - start,
       };
     } catch (error) {
       const failure = described(error, addressOf(target));
@@ -65,7 +73,7 @@ async function tryConnect(
   { config, host, password }: Target,
   attempt: Attempt,
   timeout: number,
-): Promise<Pick<Connected, "client" | "reader">> {
+): Promise<Pick<Connected, "client" | "reader" | "method">> {
   const client = new pg.Client({
     host: host.host,
     port: host.port,
@@ -94,7 +102,7 @@ async function tryConnect(
     client.connection.stream.destroy();
     throw error;
   }
-  return { client, reader };
+  return { client, reader, method: guard.method };
 }
 
 /**
@@ -104,7 +112,7 @@ async function tryConnect(
 function sessionSettings(config: DatabaseConfig): Record<string, string> {
   const settings: Record<string, string> = { DateStyle: "ISO" };
   if (config.statementTimeout > 0 && config.preparedStatements) {
-    settings["statement_timeout"] = String(config.statementTimeout);
+    settings["statement_timeout"] = String(milliseconds(config.statementTimeout));
   }
   return settings;
 }

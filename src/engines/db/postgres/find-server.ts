@@ -1,11 +1,14 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { within } from "../../../kit/time/within.js";
 import type { DatabaseConfig, TargetSessionAttrs } from "../config.js";
 import type { ConnectionOwner } from "../connection.js";
 import type { ArrayResult } from "../database.js";
 import { DatabaseError, OperationalError } from "../errors.js";
-import { Job } from "../job.js";
+import { Execution } from "../pool/execution.js";
+import type { ConnectionRoute } from "../route.js";
 import { internalStatement } from "../statements.js";
 import type { Host } from "../url.js";
-import { addressOf, type Connected, connectClient } from "./connect.js";
+import { addressOf, type Connected, connectClient, type Target } from "./connect.js";
 import type { PgConnection } from "./pg-connection.js";
 import type { PgModule } from "./pg-module.js";
 import { type Attempt, isUnixSocket } from "./tls.js";
@@ -18,6 +21,8 @@ export class ServerFinder {
   readonly #join: (connected: Connected) => PgConnection;
   /** The host of the last connection. It is tried first, so that a host that is down does not delay each connection. */
   #last: Host | null = null;
+  /** The way of the last connection; null before the first one. */
+  route: ConnectionRoute | null = null;
 
   constructor(
     pg: PgModule,
@@ -31,7 +36,7 @@ export class ServerFinder {
     this.#join = join;
   }
 
-  async connect(owner: ConnectionOwner, timeout: number = this.#config.connectTimeout): Promise<PgConnection> {
+  async connect(owner: ConnectionOwner, timeout = milliseconds(this.#config.connectTimeout)): Promise<PgConnection> {
     const { targetSessionAttrs } = this.#config;
     const deadline = performance.now() + timeout;
     if (targetSessionAttrs !== "prefer-standby") return this.#find(targetSessionAttrs, owner, deadline);
@@ -62,6 +67,7 @@ export class ServerFinder {
         await assertKind(connection, wanted, addressOf(target), deadline - performance.now());
         connection.owner = owner;
         this.#last = host;
+        this.route = routeOf(target, connected);
         return connection;
       } catch (error) {
         failures.push(error);
@@ -81,12 +87,10 @@ export class ServerFinder {
   async #password(timeout: number): Promise<string | undefined> {
     const { password } = this.#config;
     if (typeof password !== "function") return password;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("it took too long")), Math.max(1, timeout));
-    });
     try {
-      const text: unknown = await Promise.race([password(), late]);
+      const text: unknown = await within(Promise.resolve(password()), timeout, () => {
+        throw new Error("it took too long");
+      });
       if (typeof text !== "string") throw new Error("it returned no string");
       return text;
     } catch (cause) {
@@ -95,8 +99,6 @@ export class ServerFinder {
         sqlstate: "08001",
         cause,
       });
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
@@ -114,9 +116,9 @@ async function assertKind(
   if (wanted === "any") return;
   const timer = setTimeout(() => connection.destroy(new Error("no answer in time")), Math.max(1, timeout));
   try {
-    const job = new Job(internalStatement(kindQuery), [], "arrays", false);
-    connection.send(job);
-    const [[recovering, readOnlyByDefault] = []] = ((await job.promise) as ArrayResult).rows;
+    const execution = new Execution(internalStatement(kindQuery), [], "arrays", false);
+    connection.send(execution);
+    const [[recovering, readOnlyByDefault] = []] = ((await execution.promise) as ArrayResult).rows;
     const standby = recovering === "true";
     const readOnly = standby || readOnlyByDefault === "on";
     const suits = {
@@ -137,6 +139,22 @@ async function assertKind(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The options of TLS without the function among them, which no other thread can have. */
+function routeOf({ config, host, password }: Target, { attempt, method }: Connected): ConnectionRoute {
+  const { checkServerIdentity, ...ssl } = attempt === false ? { checkServerIdentity: undefined } : attempt;
+  return {
+    ...host,
+    user: config.user,
+    password,
+    database: config.database,
+    applicationName: config.applicationName,
+    ssl: attempt === false ? false : (ssl as Record<string, unknown>),
+    checksName: checkServerIdentity === undefined,
+    method,
+    bindsChannel: attempt !== false && config.channelBinding !== "disable",
+  };
 }
 
 function access(readOnly: boolean): string {

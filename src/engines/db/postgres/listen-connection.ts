@@ -1,14 +1,13 @@
+import { backoff } from "../../../kit/time/backoff.js";
 import type { Connection, ConnectionOwner } from "../connection.js";
 import type { EngineContext } from "../engine.js";
-import { Job } from "../job.js";
-import { quoteIdentifier } from "../sql.js";
+import { Execution } from "../pool/execution.js";
+import { quoteIdentifier } from "../sql/sql.js";
 import { internalStatement } from "../statements.js";
 import type { PgConnection } from "./pg-connection.js";
 
 /** Milliseconds without a message after which the connection is tested: notifications are rare. */
 const quietTime = 10_000;
-const shortestBackoff = 100;
-const longestBackoff = 2000;
 
 /** The one connection that listens, beside the pool; made when first needed, and again when it is lost. */
 export class ListenConnection implements ConnectionOwner {
@@ -17,7 +16,7 @@ export class ListenConnection implements ConnectionOwner {
   readonly #open: (owner: ConnectionOwner) => Promise<PgConnection>;
   readonly #channels = new Set<string>();
   #opening: Promise<PgConnection> | null = null;
-  #backoff = shortestBackoff;
+  #failures = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -52,8 +51,8 @@ export class ListenConnection implements ConnectionOwner {
 
   onProgress(): void {}
 
-  onRetry(job: Job): void {
-    job.fail(new Error("a statement for listening cannot be repeated"));
+  onRetry(execution: Execution): void {
+    execution.fail(new Error("a statement for listening cannot be repeated"));
   }
 
   onGone(connection: Connection): void {
@@ -75,22 +74,25 @@ export class ListenConnection implements ConnectionOwner {
       this.#context.notify({ channel, payload: payload ?? "" }),
     );
     for (const channel of this.#channels) await run(connection, `listen ${quoteIdentifier(channel)}`);
-    this.#backoff = shortestBackoff;
+    this.#failures = 0;
     return (this.connection = connection);
   }
 
   #reconnectLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#connect().catch(() => {
-        this.#backoff = Math.min(this.#backoff * 2, longestBackoff);
-        if (!this.#closed) this.#reconnectLater();
-      });
-    }, this.#backoff);
+    this.#timer = setTimeout(
+      () => {
+        this.#connect().catch(() => {
+          this.#failures++;
+          if (!this.#closed) this.#reconnectLater();
+        });
+      },
+      backoff(this.#failures, 100, 2000),
+    );
   }
 }
 
 async function run(connection: PgConnection, text: string): Promise<void> {
-  const job = new Job(internalStatement(text), [], "execute", false);
-  connection.send(job);
-  await job.promise;
+  const execution = new Execution(internalStatement(text), [], "execute", false);
+  connection.send(execution);
+  await execution.promise;
 }

@@ -1,8 +1,9 @@
+import { milliseconds } from "../../../kit/duration.js";
 import type { DatabaseConfig } from "../config.js";
 import { type ConnectionOwner, nobody } from "../connection.js";
 import type { ArrayResult } from "../database.js";
 import { DatabaseError, OperationalError } from "../errors.js";
-import { Job } from "../job.js";
+import { Execution } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
 import type { PgConnection } from "./pg-connection.js";
 
@@ -12,7 +13,10 @@ type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
 const firstDoubt = 2000;
 const longestDoubt = 30_000;
 /** Milliseconds in which a server that is alive responds to that. */
-const probePatience = 2000;
+const leastPatience = 4000;
+const mostPatience = 15_000;
+/** As many times the connection itself took to open: over a slow network, or to a busy server, a second takes as long. */
+const patienceFactor = 2;
 /** Milliseconds that the server's own limit for a statement gets to take effect. */
 const grace = 1000;
 
@@ -64,7 +68,7 @@ export class Liveness {
 
   /** The server ends a statement at its limit; this is for when it does not, or a pooler kept it from knowing. */
   #enforceLimit(connection: PgConnection, now: number): void {
-    const limit = connection.statementLimit ?? this.#config.statementTimeout;
+    const limit = connection.statementLimit ?? milliseconds(this.#config.statementTimeout);
     if (limit === 0) return;
     const age = now - connection.busySince;
     if (age > limit + 2 * grace) {
@@ -91,15 +95,17 @@ export class Liveness {
 
   /** The connections whose sessions are at work on the server. */
   async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection>> {
+    const slowest = Math.max(...doubtful.map(({ took }) => took));
+    const patience = Math.min(mostPatience, Math.max(leastPatience, slowest * patienceFactor));
     let probe: PgConnection;
     try {
-      probe = await this.#open(nobody, probePatience);
+      probe = await this.#open(nobody, patience);
     } catch (error) {
       // Only a server that is alive sends an error.
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
       return new Set(answered ? doubtful : []);
     }
-    const timer = setTimeout(() => probe.destroy(new Error("no answer")), probePatience);
+    const timer = setTimeout(() => probe.destroy(new Error("no answer")), patience);
     try {
       // A pooler has its own numbers for sessions.
       const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
@@ -123,9 +129,9 @@ async function workingSessions(probe: PgConnection): Promise<ReadonlySet<number>
   const text =
     "select pid from pg_catalog.pg_stat_activity " +
     "where state is distinct from 'idle' or state_change > pg_catalog.clock_timestamp() - interval '1 second'";
-  const job = new Job(internalStatement(text), [], "arrays", false);
-  probe.send(job);
-  const { rows } = (await job.promise) as ArrayResult;
+  const execution = new Execution(internalStatement(text), [], "arrays", false);
+  probe.send(execution);
+  const { rows } = (await execution.promise) as ArrayResult;
   return new Set(rows.map(([pid]) => pid as number));
 }
 

@@ -1,11 +1,11 @@
 import { type Connection, type ConnectionOwner, nobody } from "../connection.js";
-import { columnsOf, type Field, Job, noColumns } from "../job.js";
+import { columnsOf, Execution, type Field, noColumns } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
 import { wireRow } from "../wire-row.js";
 import { sendCancel } from "./cancel.js";
 import type { Connected } from "./connect.js";
-import type { JobCarrier, JobQueryClass } from "./job-query.js";
+import type { ExecutionCarrier, ExecutionQueryClass } from "./execution-query.js";
 import { messageType } from "./message-reader.js";
 import type { PgClient } from "./pg-module.js";
 import { PreparedStatements } from "./prepared-statements.js";
@@ -26,10 +26,12 @@ const costOfCancelled = 80;
 const readOnlyServer = "25006";
 
 /** A session with a server, through node-postgres, with many statements under way at a time. */
-export class PgConnection implements Connection, JobCarrier {
+export class PgConnection implements Connection, ExecutionCarrier {
   readonly client: PgClient;
   /** The server by host and port. */
   readonly server: string;
+  /** Milliseconds that it took to connect. */
+  readonly took: number;
   owner: ConnectionOwner = nobody;
   usable = true;
   clean = true;
@@ -41,14 +43,14 @@ export class PgConnection implements Connection, JobCarrier {
   readonly #naming: StatementNaming;
   readonly #attempt: Attempt;
   readonly #host: string;
-  readonly #JobQuery: JobQueryClass;
+  readonly #ExecutionQuery: ExecutionQueryClass;
   readonly #prepared = new PreparedStatements();
   readonly #writer: StatementWriter;
-  readonly #sent: Job[] = [];
-  /** Jobs that wait until the types of the parameters of the first of them are known. */
-  #held: Job[] | null = null;
-  /** The job that asks for those types. */
-  #asking: Job | null = null;
+  readonly #sent: Execution[] = [];
+  /** Executions that wait until the types of the parameters of the first of them are known. */
+  #held: Execution[] | null = null;
+  /** The execution that asks for those types. */
+  #asking: Execution | null = null;
   /** Statements under way that are known to be slow. */
   #heavy = 0;
   /** Milliseconds of the quickest response so far: mostly the round trip. */
@@ -58,13 +60,18 @@ export class PgConnection implements Connection, JobCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor({ client, reader, attempt, host, server }: Connected, JobQuery: JobQueryClass, naming: StatementNaming) {
+  constructor(
+    { client, reader, attempt, host, server, took }: Connected,
+    ExecutionQuery: ExecutionQueryClass,
+    naming: StatementNaming,
+  ) {
     this.server = server;
+    this.took = took;
     this.#naming = naming;
     this.client = client;
     this.#attempt = attempt;
     this.#host = host;
-    this.#JobQuery = JobQuery;
+    this.#ExecutionQuery = ExecutionQuery;
     this.#writer = new StatementWriter(client.connection, this.#prepared);
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
     client.on("error", (error) => this.#lose(error));
@@ -80,7 +87,7 @@ export class PgConnection implements Connection, JobCarrier {
   }
 
   /** The oldest unanswered statement. */
-  get head(): Job | undefined {
+  get head(): Execution | undefined {
     return this.#sent[0];
   }
 
@@ -93,24 +100,25 @@ export class PgConnection implements Connection, JobCarrier {
     return this.usable && !this.retired && this.#cancelling === null;
   }
 
-  send(job: Job): void {
-    if (this.#naming.disabled) job.prepare = false;
-    if (this.#held !== null) this.#held.push(job);
-    else if (!this.usable) job.fail(connectionError(this.#failure));
-    else if (job.prepare && job.params.length > 0 && job.info.parameterTypes === null) this.#askTypes(job);
-    else if (job.encoded !== null || job.encode()) this.#transmit(job);
+  send(execution: Execution): void {
+    if (this.#naming.disabled) execution.prepare = false;
+    if (this.#held !== null) this.#held.push(execution);
+    else if (!this.usable) execution.fail(connectionError(this.#failure));
+    else if (execution.prepare && execution.params.length > 0 && execution.info.parameterTypes === null)
+      this.#askTypes(execution);
+    else if (execution.encoded !== null || execution.encode()) this.#transmit(execution);
     else this.owner.onProgress(this);
   }
 
-  cancel(job: Job): void {
-    if (this.#sent[0] !== job || !this.available) return;
-    job.cancelled = true;
+  cancel(execution: Execution): void {
+    if (this.#sent[0] !== execution || !this.available) return;
+    execution.cancelled = true;
     this.#strayCancel = true;
     this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
       this.#cancelling = null;
       const head = this.#sent[0];
       // Callers that left meanwhile could not have theirs cancelled; and a request that was lost is sent again.
-      if (head?.settled) this.#cancelLater(head, head === job ? repeatedCancelDelay : lateCancelDelay);
+      if (head?.settled) this.#cancelLater(head, head === execution ? repeatedCancelDelay : lateCancelDelay);
       if (this.usable) this.owner.onProgress(this);
     });
   }
@@ -122,9 +130,9 @@ export class PgConnection implements Connection, JobCarrier {
   async reset(): Promise<void> {
     await this.#cancelling;
     for (const text of this.clean ? ["discard all"] : ["rollback", "discard all"]) {
-      const job = new Job(internalStatement(text), [], "execute", false);
-      this.send(job);
-      await job.promise;
+      const execution = new Execution(internalStatement(text), [], "execute", false);
+      this.send(execution);
+      await execution.promise;
     }
     this.#prepared.clear();
     this.altered = false;
@@ -141,79 +149,79 @@ export class PgConnection implements Connection, JobCarrier {
   }
 
   /** @internal */
-  write(job: Job): void {
-    this.#writer.write(job);
+  write(execution: Execution): void {
+    this.#writer.write(execution);
   }
 
   /** @internal Takes the columns of the rows; null for a statement without rows. */
-  described(job: Job, fields: readonly Field[] | null): void {
+  described(execution: Execution, fields: readonly Field[] | null): void {
     const columns = fields === null ? noColumns : columnsOf(fields);
-    job.columns = columns;
-    if (job.prepare) this.#prepared.describe(job.info.name, columns);
+    execution.columns = columns;
+    if (execution.prepare) this.#prepared.describe(execution.info.name, columns);
   }
 
   /** @internal */
-  answered(job: Job): void {
+  answered(execution: Execution): void {
     this.clean = this.client.getTransactionStatus() === "I";
-    this.#advance(job);
-    job.succeed();
+    this.#advance(execution);
+    execution.succeed();
     this.owner.onProgress(this);
   }
 
   /** @internal */
-  failed(job: Job, error: ServerError | Error): void {
+  failed(execution: Execution, error: ServerError | Error): void {
     if (!isFromServer(error)) {
       // An error of the driver itself: the rest of the stream cannot be trusted.
       this.destroy(error as Error);
-      job.fail(connectionError(error));
+      execution.fail(connectionError(error));
       return;
     }
     if (endsSession(error)) this.usable = false;
     // The server refuses writes, for example because it was demoted: the next connection may reach the primary.
     // A replica always does.
-    if (error.code === readOnlyServer && !job.readOnly && job.reroute === null) this.retired = true;
-    const aboutName = isAboutName(job, error);
-    const again = this.#mayRunAgain(job, error, aboutName);
-    this.#advance(job);
+    if (error.code === readOnlyServer && !execution.readOnly && execution.reroute === null) this.retired = true;
+    const aboutName = isAboutName(execution, error);
+    const again = this.#mayRunAgain(execution, error, aboutName);
+    this.#advance(execution);
     if (again) {
-      job.restart();
-      // All other jobs wait for this one, so it cannot wait among them.
-      if (job === this.#asking) this.#transmit(job);
-      else this.owner.onRetry(job);
+      execution.restart();
+      // All other executions wait for this one, so it cannot wait among them.
+      if (execution === this.#asking) this.#transmit(execution);
+      else this.owner.onRetry(execution);
     } else {
-      job.fail(aboutName ? sharedSessionError(error) : translateError(error));
+      execution.fail(aboutName ? sharedSessionError(error) : translateError(error));
     }
     this.owner.onProgress(this);
   }
 
   /** Takes the messages of a response that do not go through the driver, which is slower. */
   #take(type: number, bytes: Buffer, start: number, end: number): boolean {
-    const job = this.#sent[0];
-    if (job === undefined) return false;
+    const execution = this.#sent[0];
+    if (execution === undefined) return false;
     if (type === messageType.dataRow) {
       wireRow.read(bytes, start, end);
-      if (wireRow.count !== job.columns.names.length) throw new Error("a row of the wrong length");
-      job.row(wireRow);
+      if (wireRow.count !== execution.columns.names.length) throw new Error("a row of the wrong length");
+      execution.row(wireRow);
     } else if (type === messageType.commandComplete) {
       // Its text ends with a zero.
-      job.complete(job.wantsTag ? bytes.toString("latin1", start, end - 1) : "");
+      execution.complete(execution.wantsTag ? bytes.toString("latin1", start, end - 1) : "");
     }
     return true;
   }
 
-  #transmit(job: Job): void {
-    if (this.#sent.push(job) === 1) this.busySince = performance.now();
-    if (job.info.slow) {
+  #transmit(execution: Execution): void {
+    if (this.#sent.push(execution) === 1) this.busySince = performance.now();
+    if (execution.info.slow) {
       this.#heavy++;
-      job.heavy = true;
+      execution.heavy = true;
     }
-    this.client.query(new this.#JobQuery(job, this));
+    this.client.query(new this.#ExecutionQuery(execution, this));
   }
 
   /** Prepares without running, so that the parameters can be checked before they are sent. */
-  #askTypes(job: Job): void {
-    this.#held = [job];
-    const ask = (this.#asking = new Job(job.info, [], "execute", true));
+  #askTypes(execution: Execution): void {
+    this.#held = [execution];
+    const ask = (this.#asking = new Execution(execution.info, [], "execute", true));
     this.#transmit(ask);
     const resume = (error: unknown): void => {
       this.#asking = null;
@@ -229,26 +237,26 @@ export class PgConnection implements Connection, JobCarrier {
     );
   }
 
-  #advance(job: Job): void {
-    if (this.#sent[0] === job) this.#sent.shift();
-    if (job.heavy) {
+  #advance(execution: Execution): void {
+    if (this.#sent[0] === execution) this.#sent.shift();
+    if (execution.heavy) {
       this.#heavy--;
-      job.heavy = false;
+      execution.heavy = false;
     }
     const now = performance.now();
     const took = now - this.busySince;
     this.busySince = now;
     if (took < this.#quickest) this.#quickest = took;
     // A statement that was cancelled would have taken longer; how long is not known, but others should not wait behind it.
-    const cost = job.cancelled ? Math.max(took, costOfCancelled) : took - this.#quickest;
-    job.info.cost += (cost - job.info.cost) / 4;
+    const cost = execution.cancelled ? Math.max(took, costOfCancelled) : took - this.#quickest;
+    execution.info.cost += (cost - execution.info.cost) / 4;
     const head = this.#sent[0];
     // Its caller left while it waited. It runs now, usually not for long.
     if (head?.settled) this.#cancelLater(head, lateCancelDelay);
   }
 
-  #cancelLater(job: Job, delay: number): void {
-    setTimeout(() => this.cancel(job), delay).unref();
+  #cancelLater(execution: Execution, delay: number): void {
+    setTimeout(() => this.cancel(execution), delay).unref();
   }
 
   /**
@@ -256,35 +264,36 @@ export class PgConnection implements Connection, JobCarrier {
    * have changed (0A000), or the session has its name already (42P05), both of which a pooler causes; or a cancel request
    * came too late and hit this statement (57014).
    */
-  #mayRunAgain(job: Job, error: ServerError, aboutName: boolean): boolean {
-    const outdated = error.code === "0A000" && job.prepare && job.columns !== noColumns;
-    if (aboutName) this.#surprised(job, error);
-    else if (outdated) this.#prepared.forget(job.info.name);
+  #mayRunAgain(execution: Execution, error: ServerError, aboutName: boolean): boolean {
+    const outdated = error.code === "0A000" && execution.prepare && execution.columns !== noColumns;
+    if (aboutName) this.#surprised(execution, error);
+    else if (outdated) this.#prepared.forget(execution.info.name);
     // A statement that could not be prepared: the server has nothing under its name.
-    else if (job.prepare && this.#prepared.columnsOf(job.info.name) === null) this.#prepared.forget(job.info.name);
-    const stray = error.code === "57014" && this.#strayCancel && job.info.repeatable;
+    else if (execution.prepare && this.#prepared.columnsOf(execution.info.name) === null)
+      this.#prepared.forget(execution.info.name);
+    const stray = error.code === "57014" && this.#strayCancel && execution.info.repeatable;
     if (error.code === "57014") this.#strayCancel = false;
-    const again = aboutName || outdated || (stray && !job.cancelled);
-    return again && this.clean && !job.settled && job.retries < 2;
+    const again = aboutName || outdated || (stray && !execution.cancelled);
+    return again && this.clean && !execution.settled && execution.retries < 2;
   }
 
   /** The session does not have the statements that this connection has prepared on it. */
-  #surprised(job: Job, error: ServerError): void {
-    const { name } = job.info;
+  #surprised(execution: Execution, error: ServerError): void {
+    const { name } = execution.info;
     const wasThere = this.#prepared.columnsOf(name) != null;
     // Closed before it is prepared again: of several statements under way, another may have done so meanwhile.
     this.#prepared.forget(name);
     this.#naming.surprised(error.code === "42P05" ? "taken" : wasThere ? "gone" : "unknown");
     // The next session may be another one again: without a name it works on all of them.
-    if (error.code === "42P05" || job.retries > 0) job.prepare = false;
+    if (error.code === "42P05" || execution.retries > 0) execution.prepare = false;
   }
 
   #lose(error: Error): void {
     if (this.#failure !== null) return;
     this.#failure = error;
     this.usable = false;
-    for (const job of this.#sent.splice(0)) job.fail(connectionError(error));
-    for (const job of this.#held?.splice(0) ?? []) job.fail(connectionError(error));
+    for (const execution of this.#sent.splice(0)) execution.fail(connectionError(error));
+    for (const execution of this.#held?.splice(0) ?? []) execution.fail(connectionError(error));
     this.client.connection.stream.destroy();
     this.owner.onGone(this);
   }

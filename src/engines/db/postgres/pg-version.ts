@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 
 /** The versions of node-postgres whose internals are as described in `pg-module.ts`; also in package.json. */
 export const pgRange = "~8.23.0";

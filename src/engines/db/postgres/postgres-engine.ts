@@ -1,9 +1,10 @@
 import type { Connection, ConnectionOwner } from "../connection.js";
 import type { Engine, EngineContext } from "../engine.js";
 import { DatabaseError } from "../errors.js";
-import type { Pool } from "../pool.js";
+import type { Pool } from "../pool/pool.js";
+import type { ConnectionRoute } from "../route.js";
+import { createExecutionQuery } from "./execution-query.js";
 import { ServerFinder } from "./find-server.js";
-import { createJobQuery } from "./job-query.js";
 import { ListenConnection } from "./listen-connection.js";
 import { Liveness } from "./liveness.js";
 import { PgConnection } from "./pg-connection.js";
@@ -23,13 +24,13 @@ export class PostgresEngine implements Engine {
 
   private constructor(context: EngineContext, pg: PgModule, attempts: readonly Attempt[]) {
     this.size = context.config.poolSize;
-    const JobQuery = createJobQuery(pg);
+    const ExecutionQuery = createExecutionQuery(pg);
     const naming = new StatementNaming(context.logger);
     this.#finder = new ServerFinder(
       pg,
       context.config,
       attempts,
-      (connected) => new PgConnection(connected, JobQuery, naming),
+      (connected) => new PgConnection(connected, ExecutionQuery, naming),
     );
     const open = (owner: ConnectionOwner, timeout?: number) => this.connect(owner, timeout);
     this.#listener = new ListenConnection(context, open);
@@ -42,6 +43,10 @@ export class PostgresEngine implements Engine {
 
   connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
     return this.#finder.connect(owner, timeout);
+  }
+
+  get route(): ConnectionRoute | null {
+    return this.#finder.route;
   }
 
   mayComeUp(error: unknown): boolean {

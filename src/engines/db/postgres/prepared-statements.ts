@@ -1,4 +1,4 @@
-import type { Columns } from "../job.js";
+import type { Columns } from "../pool/execution.js";
 
 /** The most statements that a session keeps prepared: each takes memory on the server. */
 const mostPrepared = 250;

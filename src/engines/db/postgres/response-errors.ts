@@ -1,5 +1,5 @@
 import { OperationalError } from "../errors.js";
-import type { Job } from "../job.js";
+import type { Execution } from "../pool/execution.js";
 import type { ServerError } from "../translate-error.js";
 
 /** False for an error of the driver itself. */
@@ -14,9 +14,9 @@ export function endsSession({ severity }: ServerError): boolean {
 }
 
 /** True for an error about the name of a prepared statement of ours, not about one that the statement itself names. */
-export function isAboutName(job: Job, error: ServerError): boolean {
+export function isAboutName(execution: Execution, error: ServerError): boolean {
   if (error.code !== "26000" && error.code !== "42P05") return false;
-  return job.prepare && (error.message ?? "").includes(job.info.name);
+  return execution.prepare && (error.message ?? "").includes(execution.info.name);
 }
 
 export function sharedSessionError(error: ServerError): OperationalError {

@@ -1,4 +1,4 @@
-import type { Logger } from "../../../internal/logger.js";
+import type { Logger } from "../../../kit/logger.js";
 
 /** Prepared statements that may vanish before names are given up: an application can also deallocate them itself. */
 const toleratedLosses = 3;

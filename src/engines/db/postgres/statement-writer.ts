@@ -1,4 +1,4 @@
-import type { Job } from "../job.js";
+import type { Execution } from "../pool/execution.js";
 import type { PgConnectionHandle } from "./pg-module.js";
 import type { PreparedStatements } from "./prepared-statements.js";
 import { StatementBuffer } from "./statement-buffer.js";
@@ -25,36 +25,36 @@ export class StatementWriter {
     this.#prepared = prepared;
   }
 
-  write(job: Job): void {
+  write(execution: Execution): void {
     if (!this.#scheduled) {
       this.#scheduled = true;
       process.nextTick(this.#sendOff);
     }
-    const columns = job.prepare ? this.#prepared.columnsOf(job.info.name) : undefined;
-    if (columns != null && job.encoded !== null) {
-      job.columns = columns;
-      this.#buffer.add(job.info.name, job.encoded);
+    const columns = execution.prepare ? this.#prepared.columnsOf(execution.info.name) : undefined;
+    if (columns != null && execution.encoded !== null) {
+      execution.columns = columns;
+      this.#buffer.add(execution.info.name, execution.encoded);
       return;
     }
     if (!this.#corked) this.#handle.stream.cork();
     this.#corked = true;
     this.#flush();
-    if (job.script) this.#handle.query(job.info.text);
-    else this.#writeNew(job, columns === undefined);
+    if (execution.script) this.#handle.query(execution.info.text);
+    else this.#writeNew(execution, columns === undefined);
   }
 
   /** Writes a statement that is not prepared in this session, or not described yet. */
-  #writeNew(job: Job, parse: boolean): void {
+  #writeNew(execution: Execution, parse: boolean): void {
     const handle = this.#handle;
-    const name = job.prepare ? job.info.name : "";
+    const name = execution.prepare ? execution.info.name : "";
     if (parse) {
       for (const old of this.#prepared.takeStale()) handle.close({ type: "S", name: old });
-      handle.parse({ text: job.info.text, name });
-      if (job.prepare) this.#prepared.add(name);
+      handle.parse({ text: execution.info.text, name });
+      if (execution.prepare) this.#prepared.add(name);
     }
     handle.describe({ type: "S", name });
-    if (job.encoded !== null) {
-      handle.bind({ statement: name, values: job.encoded });
+    if (execution.encoded !== null) {
+      handle.bind({ statement: name, values: execution.encoded });
       handle.execute(wholeResult);
     }
     handle.sync();

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions } from "node:tls";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { DatabaseConfig } from "../config.js";
 import type { Host } from "../url.js";
 

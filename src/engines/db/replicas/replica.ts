@@ -1,12 +1,12 @@
-import type { Logger } from "../../../internal/logger.js";
+import type { Logger } from "../../../kit/logger.js";
 import type { DatabaseConfig } from "../config.js";
 import type { ArrayResult } from "../database.js";
 import type { Engine } from "../engine.js";
 import { OperationalError } from "../errors.js";
-import { Job } from "../job.js";
-import type { Pool } from "../pool.js";
+import { Execution } from "../pool/execution.js";
+import type { Pool } from "../pool/pool.js";
+import { watchExecution } from "../pool/watch-execution.js";
 import { internalStatement } from "../statements.js";
-import { watchJob } from "../watch-job.js";
 import { type Positions, readPosition } from "./position.js";
 
 /** Milliseconds in which a server that is well responds to a check. */
@@ -45,17 +45,17 @@ export class Replica {
     return (inUse + waiting) / this.#config.poolSize;
   }
 
-  submit(job: Job): void {
-    this.#pool.submit(job);
+  submit(execution: Execution): void {
+    this.#pool.submit(execution);
   }
 
   /** Asks if it follows a primary, and how far it is. Never rejects. */
   async check(positions: Positions): Promise<void> {
-    const job = new Job(internalStatement(stateQuery), [], "arrays", false);
-    watchJob(job, undefined, patience);
-    this.#pool.submit(job);
+    const execution = new Execution(internalStatement(stateQuery), [], "arrays", false);
+    watchExecution(execution, undefined, patience);
+    this.#pool.submit(execution);
     try {
-      const { rows } = (await job.promise) as ArrayResult;
+      const { rows } = (await execution.promise) as ArrayResult;
       const [[follows, position] = []] = rows;
       if (follows !== true) throw new OperationalError("it is a primary, not a replica");
       this.replayed = readPosition(position) ?? 0n;
@@ -81,7 +81,7 @@ export class Replica {
 
   watch(now: number): void {
     const { idleTimeout } = this.#config;
-    if (idleTimeout > 0) this.#pool.closeIdle(now - idleTimeout);
+    if (idleTimeout > 0) this.#pool.closeIdle(now - idleTimeout * 1000);
     this.#pool.retireOld(now);
     this.#engine.watch(this.#pool);
   }

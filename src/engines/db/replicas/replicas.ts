@@ -1,7 +1,8 @@
-import type { Logger } from "../../../internal/logger.js";
+import { milliseconds } from "../../../kit/duration.js";
+import type { Logger } from "../../../kit/logger.js";
 import type { DatabaseConfig } from "../config.js";
-import type { Job } from "../job.js";
-import { Pool } from "../pool.js";
+import type { Execution } from "../pool/execution.js";
+import { Pool } from "../pool/pool.js";
 import { PostgresEngine } from "../postgres/postgres-engine.js";
 import type { RequestWork } from "../request-work.js";
 import { faultOf } from "./fallback.js";
@@ -9,8 +10,8 @@ import { Positions, readPosition } from "./position.js";
 import { patience, Replica } from "./replica.js";
 import type { ReplicaStats } from "./stats.js";
 
-/** Reads the place of the primary in its log, as text; rejects after `timeout` milliseconds. */
-type ReadPrimary = (timeout: number) => Promise<unknown>;
+/** Reads the place of the primary in its log, as text; rejects after so many milliseconds. */
+type ReadPrimary = (milliseconds: number) => Promise<unknown>;
 
 /** The replicas of a database, and the choice among them. */
 export class Replicas {
@@ -33,7 +34,7 @@ export class Replicas {
   /** Connects to the replicas. Those that cannot be reached are used once they can be. */
   static async open(config: DatabaseConfig, logger: Logger | undefined, readPrimary: ReadPrimary): Promise<Replicas> {
     const made = await Promise.all(config.replicaConfigs.map((each) => makeReplica(each, logger)));
-    const replicas = new Replicas(made, config.maxReplicaLag, readPrimary);
+    const replicas = new Replicas(made, milliseconds(config.maxReplicaLag), readPrimary);
     await replicas.#check();
     return replicas;
   }
@@ -54,10 +55,10 @@ export class Replicas {
   }
 
   /** True if the primary should be asked after this error of a replica. */
-  failed(replica: Replica, job: Job, error: unknown): boolean {
+  failed(replica: Replica, execution: Execution, error: unknown): boolean {
     const fault = faultOf(error);
     if (fault === "replica") replica.lost(error);
-    if (fault === "statement") job.info.needsPrimary = true;
+    if (fault === "statement") execution.info.needsPrimary = true;
     return fault !== null;
   }
 
@@ -120,8 +121,8 @@ async function makeReplica(config: DatabaseConfig, logger: Logger | undefined): 
   const pool = new Pool({
     size: engine.size,
     depth: engine.depth,
-    acquireTimeout: config.acquireTimeout,
-    maxLifetime: config.maxLifetime,
+    acquireTimeout: milliseconds(config.acquireTimeout),
+    maxLifetime: milliseconds(config.maxLifetime),
     connect: (owner) => engine.connect(owner),
   });
   return new Replica(config, engine, pool, logger);

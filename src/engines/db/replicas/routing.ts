@@ -1,5 +1,5 @@
 import type { DatabasePlace } from "../database.js";
-import type { Job } from "../job.js";
+import type { Execution } from "../pool/execution.js";
 import { currentWork } from "../request-work.js";
 import { readPosition } from "./position.js";
 import type { Replicas } from "./replicas.js";
@@ -9,16 +9,20 @@ export interface Departure {
   readonly place: DatabasePlace | null;
   /** True inside of a transaction or session, whose writes a read beside it must not miss. */
   readonly inScope: boolean;
-  /** Sends a job to the primary. */
-  submit(job: Job): void;
+  /** Sends an execution to the primary. */
+  submit(execution: Execution): void;
 }
 
 /**
  * Sends a read to a replica; false if it is for the primary. Without a place, only reads of requests go to replicas: outside
  * of them nothing tells which writes a read must see.
  */
-export function startOnReplica(job: Job, replicas: Replicas, { place, inScope, submit }: Departure): boolean {
-  if (!job.info.reads) {
+export function startOnReplica(
+  execution: Execution,
+  replicas: Replicas,
+  { place, inScope, submit }: Departure,
+): boolean {
+  if (!execution.info.reads) {
     usePrimary();
     return false;
   }
@@ -31,14 +35,14 @@ export function startOnReplica(job: Job, replicas: Replicas, { place, inScope, s
     usePrimary();
     return false;
   }
-  job.reroute = (error) => {
-    if (!replicas.failed(replica, job, error)) return false;
+  execution.reroute = (error) => {
+    if (!replicas.failed(replica, execution, error)) return false;
     if (work !== null) work.primaryOnly = true;
-    job.startOver();
-    submit(job);
+    execution.startOver();
+    submit(execution);
     return true;
   };
-  replica.submit(job);
+  replica.submit(execution);
   return true;
 }
 

@@ -1,4 +1,4 @@
-import { show } from "../../../internal/options.js";
+import { show } from "../../../kit/options.js";
 import { ParameterRangeError, ParameterTypeError, ParameterValueError, parameterCountError } from "../errors.js";
 import { formatArray } from "./arrays.js";
 import { asBuffer, formatBytes } from "./bytes.js";

@@ -1,5 +1,6 @@
-import { show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import type { Duration } from "../../../kit/duration.js";
+import { show } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import { KvStoreError } from "../errors.js";
 import { KvHash } from "./hash.js";
@@ -24,8 +25,8 @@ import {
 } from "./values.js";
 
 export interface SetOptions {
-  /** Seconds after which the key is gone. Default: never. */
-  readonly ttl?: number;
+  /** Time after which the key is gone. Default: never. */
+  readonly ttl?: Duration;
   /** Keeps the time to live that the key has. */
   readonly keepTtl?: boolean;
 }
@@ -52,7 +53,7 @@ export class KvCommands {
   }
 
   /** False, and nothing is set, if the key is there already. */
-  setIfAbsent(key: string, value: KvValue, options: { readonly ttl?: number } = {}): Promise<boolean> {
+  setIfAbsent(key: string, value: KvValue, options: { readonly ttl?: Duration } = {}): Promise<boolean> {
     return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options), "NX"], isThere);
   }
 
@@ -88,12 +89,12 @@ export class KvCommands {
     return this.#run("exists", [this.#key(key)], isOne);
   }
 
-  /** Lets a key end after so many seconds; false if there is no such key. */
-  expire(key: string, seconds: number): Promise<boolean> {
-    return this.#run("pexpire", [this.#key(key), ttlOf(seconds, "the time to live")], isOne);
+  /** Lets a key end after this time; false if there is no such key. */
+  expire(key: string, ttl: Duration): Promise<boolean> {
+    return this.#run("pexpire", [this.#key(key), ttlOf(ttl, "the time to live")], isOne);
   }
 
-  /** Lets a key live for ever; false if there is no such key, or it does already. */
+  /** Lets a key live forever; false if there is no such key, or it does already. */
   persist(key: string): Promise<boolean> {
     return this.#run("persist", [this.#key(key)], isOne);
   }
@@ -117,7 +118,7 @@ export class KvCommands {
   /** The values in the order of the keys; null for each that is not there. */
   mget(keys: readonly string[]): Promise<(string | null)[]> {
     if (keys.length === 0) return Promise.resolve([]);
-    if (this.#runner.clustered) return quiet(Promise.all(keys.map((key) => this.get(key))));
+    if (this.#runner.clustered) return quiet(each(keys, (key) => this.get(key)));
     return this.#run(
       "mget",
       keys.map((key) => this.#key(key)),
@@ -130,7 +131,7 @@ export class KvCommands {
     const entries = Object.entries(values);
     if (entries.length === 0) return Promise.resolve();
     if (this.#runner.clustered) {
-      return quiet(Promise.all(entries.map(([key, value]) => this.set(key, value))).then(nothing));
+      return quiet(each(entries, ([key, value]) => this.set(key, value)).then(nothing));
     }
     return this.#run(
       "mset",
@@ -186,7 +187,7 @@ export class KvCommands {
         asNumber,
       );
     }
-    const counts = Promise.all(keys.map((key) => this.#run(name, [this.#key(key)], asNumber)));
+    const counts = each(keys, (key) => this.#run(name, [this.#key(key)], asNumber));
     return quiet(counts.then((list) => list.reduce((sum, count) => sum + count, 0)));
   }
 
@@ -218,6 +219,11 @@ function parseJson<T>(reply: unknown, key: string): T | null {
   } catch {
     throw new KvStoreError("DATA", `the value of the key ${show(key)} is not JSON`);
   }
+}
+
+/** All at once. A call that throws, for a key that is refused, must not leave the promises of those before it behind. */
+function each<Item, Reply>(items: readonly Item[], call: (item: Item) => Promise<Reply>): Promise<Reply[]> {
+  return Promise.all(items.map(async (item) => call(item)));
 }
 
 /** A promise that was made of several and that nobody may wait for: its rejection must not end the process. */

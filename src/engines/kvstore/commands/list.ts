@@ -1,3 +1,4 @@
+import type { Duration } from "../../../kit/duration.js";
 import type { BlockOptions, CommandRunner } from "./runner.js";
 import { asNumber, asTextOrNull, asTexts, encodeValue, integerOf, type KvValue, nothing, waitOf } from "./values.js";
 
@@ -31,14 +32,14 @@ export class KvList {
     return this.#runner.run("lpop", [this.#key], asTextOrNull);
   }
 
-  /** Takes the first value; waits up to so many seconds for one. Null when the time is up. */
-  waitShift(seconds: number, options: BlockOptions = {}): Promise<string | null> {
-    return this.#wait("blpop", seconds, options);
+  /** Takes the first value; waits up to this time for one. Null when the time is up. */
+  waitShift(time: Duration, options: BlockOptions = {}): Promise<string | null> {
+    return this.#wait("blpop", time, options);
   }
 
-  /** Takes the last value; waits up to so many seconds for one. Null when the time is up. */
-  waitPop(seconds: number, options: BlockOptions = {}): Promise<string | null> {
-    return this.#wait("brpop", seconds, options);
+  /** Takes the last value; waits up to this time for one. Null when the time is up. */
+  waitPop(time: Duration, options: BlockOptions = {}): Promise<string | null> {
+    return this.#wait("brpop", time, options);
   }
 
   /** Values from one index to another, both included; negative ones count from the end. */
@@ -69,8 +70,8 @@ export class KvList {
     return this.#runner.run(name, [this.#key, ...values.map(encodeValue)], asNumber);
   }
 
-  #wait(name: string, seconds: number, { signal }: BlockOptions): Promise<string | null> {
-    const blockMs = waitOf(seconds);
+  #wait(name: string, time: Duration, { signal }: BlockOptions): Promise<string | null> {
+    const blockMs = waitOf(time);
     const read = (reply: unknown): string | null => (reply as [string, string] | null)?.[1] ?? null;
     return this.#runner.run(name, [this.#key, blockMs / 1000], read, { blockMs, signal });
   }

@@ -1,5 +1,5 @@
-import { show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { show } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import type { CommandRunner } from "./runner.js";
 import { asNumber, asNumberOrNull, asScore, integerOf } from "./values.js";

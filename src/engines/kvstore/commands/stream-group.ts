@@ -1,3 +1,4 @@
+import type { Duration } from "../../../kit/duration.js";
 import type { Argument } from "../connection/raw-client.js";
 import { KvStoreError } from "../errors.js";
 import type { BlockOptions, CommandRunner } from "./runner.js";
@@ -7,13 +8,13 @@ import { asNumber, integerOf, nothing, ttlOf, waitOf } from "./values.js";
 export interface GroupReadOptions extends BlockOptions {
   /** The most entries. Default 100. */
   readonly count?: number;
-  /** Seconds to wait for an entry where there is none. Default: no wait. */
-  readonly block?: number;
+  /** Time to wait for an entry where there is none. Default: no wait. */
+  readonly block?: Duration;
 }
 
 export interface ClaimOptions {
-  /** Seconds for which an entry must have been with its consumer. */
-  readonly idle: number;
+  /** Time for which an entry must have been with its consumer. */
+  readonly idle: Duration;
   /** The most entries. Default 100. */
   readonly count?: number;
 }

@@ -1,4 +1,5 @@
-import { ValueError } from "../../../internal/value-error.js";
+import type { Duration } from "../../../kit/duration.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import type { BlockOptions, CommandRunner } from "./runner.js";
 import { asEntries, asStreams, type StreamEntry } from "./stream-entry.js";
@@ -17,8 +18,8 @@ export interface StreamReadOptions extends BlockOptions {
   readonly after?: string;
   /** The most entries. Default 100. */
   readonly count?: number;
-  /** Seconds to wait for an entry where there is none. Default: no wait. */
-  readonly block?: number;
+  /** Time to wait for an entry where there is none. Default: no wait. */
+  readonly block?: Duration;
 }
 
 /** A log of entries under one key. */

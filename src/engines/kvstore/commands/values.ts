@@ -1,5 +1,6 @@
-import { show } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { type Duration, durationForm, readSeconds } from "../../../kit/duration.js";
+import { show } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 
 /** A value as the store keeps it: text, a number as its digits, or bytes. */
@@ -16,21 +17,20 @@ export function encodeValue(value: KvValue): Argument {
   throw new ValueError(`a value must be a string, a number or bytes, not ${show(value)}: use setJson() for objects`);
 }
 
-/** Milliseconds of a time to live in seconds. */
-export function ttlOf(seconds: number, name = "ttl"): number {
-  const milliseconds = Math.ceil(seconds * 1000);
-  if (typeof seconds !== "number" || !(milliseconds >= 1 && milliseconds <= 9_007_199_254_740)) {
-    throw new ValueError(`${name} must be a number of seconds above 0, not ${show(seconds)}`);
-  }
-  return milliseconds;
+/** Milliseconds of a time to live. */
+export function ttlOf(duration: Duration, name = "ttl"): number {
+  return millisecondsOf(duration, name, 9_007_199_254);
 }
 
 /** Milliseconds that a call waits on the server. */
-export function waitOf(seconds: number): number {
-  if (typeof seconds !== "number" || !(seconds > 0 && seconds <= 86_400)) {
-    throw new ValueError(`the time to wait must be a number of seconds above 0, up to a day, not ${show(seconds)}`);
-  }
-  return Math.max(1, Math.ceil(seconds * 1000));
+export function waitOf(duration: Duration): number {
+  return millisecondsOf(duration, "the time to wait", 86_400);
+}
+
+function millisecondsOf(duration: Duration, name: string, max: number): number {
+  const seconds = readSeconds(duration) ?? 0;
+  if (seconds > 0 && seconds <= max) return Math.ceil(seconds * 1000);
+  throw new ValueError(`${name} must be a duration above 0 (${durationForm}), not ${show(duration)}`);
 }
 
 export function integerOf(value: number, name: string): number {

@@ -1,3 +1,5 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { within } from "../../../kit/time/within.js";
 import type { KvStoreConfig } from "../config.js";
 import { KvStoreError } from "../errors.js";
 import type { Ioredis } from "../load-ioredis.js";
@@ -25,10 +27,10 @@ export class BlockingLinks {
   }
 
   /**
-   * Runs one call. `milliseconds` is the time that the server may wait; the reply may take the time of any other call
+   * Runs one call. `blockMs` is the time that the server may wait; the reply may take the time of any other call
    * longer. The end of the signal breaks the connection, which ends the call on the server too.
    */
-  async run<T>(milliseconds: number, signal: AbortSignal | undefined, send: (link: Link) => Promise<T>): Promise<T> {
+  async run<T>(blockMs: number, signal: AbortSignal | undefined, send: (link: Link) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     if (this.#closed) throw closedError();
     if (this.#busy.size >= maxBlocking) {
@@ -37,22 +39,17 @@ export class BlockingLinks {
     const link = this.#idle.pop() ?? new Link(this.#create(), this.#config.address);
     this.#busy.add(link);
     let sound = false;
-    let fail: (error: unknown) => void = () => undefined;
-    const interrupted = new Promise<never>((_, reject) => {
-      fail = reject;
-    });
-    const late = (): void => fail(timedOut(this.#config.address));
-    const timer = setTimeout(late, milliseconds + this.#config.commandTimeout + this.#config.connectTimeout);
-    const abort = (): void => fail(signal!.reason);
-    signal?.addEventListener("abort", abort, { once: true });
+    const late = (): never => {
+      throw timedOut(this.#config.address);
+    };
+    const connectMs = milliseconds(this.#config.connectTimeout);
+    const limit = blockMs + milliseconds(this.#config.commandTimeout) + connectMs;
     try {
-      const call = link.open(this.#config.connectTimeout).then(() => send(link));
-      const reply = await Promise.race([call, interrupted]);
+      const call = link.open(connectMs).then(() => send(link));
+      const reply = await within(call, limit, late, ...(signal === undefined ? [] : [signal]));
       sound = true;
       return reply;
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
       this.#busy.delete(link);
       if (sound && !this.#closed && this.#idle.length < this.#config.poolSize) this.#idle.push(link);
       else link.close();

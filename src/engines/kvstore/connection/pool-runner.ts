@@ -1,3 +1,4 @@
+import { milliseconds } from "../../../kit/duration.js";
 import type { CallOptions, CommandRunner } from "../commands/runner.js";
 import type { KvStoreConfig } from "../config.js";
 import { KvStoreError } from "../errors.js";
@@ -7,6 +8,9 @@ import type { BlockingLinks } from "./blocking.js";
 import type { Link } from "./link.js";
 import type { LinkPool } from "./pool.js";
 import { type Argument, invoke } from "./raw-client.js";
+
+/** Milliseconds between two questions to a server that does not reply. */
+const askAgainAfter = 100;
 
 /** Called for every call except blocking ones: their time says nothing about the server. */
 export interface CallMeter {
@@ -19,7 +23,11 @@ export class PoolRunner implements CommandRunner {
   readonly clustered: boolean;
   meter: CallMeter | null = null;
   tracer: CallTracer | null = null;
+  /** The error of all calls while the server does not reply. */
+  #silent: KvStoreError | null = null;
+  #closed = false;
   readonly #config: KvStoreConfig;
+  readonly #commandMs: number;
   readonly #pool: LinkPool;
   readonly #blocking: BlockingLinks;
 
@@ -27,6 +35,7 @@ export class PoolRunner implements CommandRunner {
     this.prefix = config.prefix;
     this.clustered = config.clusterMode;
     this.#config = config;
+    this.#commandMs = milliseconds(config.commandTimeout);
     this.#pool = pool;
     this.#blocking = blocking;
   }
@@ -47,11 +56,23 @@ export class PoolRunner implements CommandRunner {
     return this.meter === null ? reply : measured(this.meter, name, reply);
   }
 
+  close(): void {
+    this.#closed = true;
+  }
+
+  /**
+   * Sends on a shared connection. After a call without a reply in time all others fail at once, until the server replies
+   * again: else the waits of one request would add up. In a cluster another server may reply meanwhile.
+   */
+  guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
+    return this.#silent === null ? this.#send(call, send) : Promise.reject(this.#silent);
+  }
+
   /**
    * Sends on a shared connection. The time is bounded here too: ioredis bounds that of each attempt in a cluster, and
    * counts from the sending of an automatic pipeline, which waits for the one before it.
    */
-  guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
+  #send<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       // A rejection, as everything that is thrown here.
       const link = this.#pool.choose();
@@ -59,12 +80,15 @@ export class PoolRunner implements CommandRunner {
       const timer = setTimeout(() => {
         const message = `the key-value store at ${this.#config.address} did not reply to ${call} in time`;
         fail(new KvStoreError("TIMEOUT", message));
-      }, this.#config.commandTimeout);
+      }, this.#commandMs);
       const fail = (error: unknown): void => {
         clearTimeout(timer);
         const translated = translateError(error, call, this.#config.address, link.lastError);
         // The reply may still come, or never: then each call after it would get the reply of another.
-        if (translated.code === "TIMEOUT") link.renew(epoch, translated);
+        if (translated.code === "TIMEOUT") {
+          link.renew(epoch, translated);
+          if (!this.clustered && this.#silent === null) void this.#awaitReply();
+        }
         reject(translated);
       };
       send(link).then((reply) => {
@@ -72,6 +96,18 @@ export class PoolRunner implements CommandRunner {
         resolve(reply);
       }, fail);
     });
+  }
+
+  async #awaitReply(): Promise<void> {
+    this.#silent = new KvStoreError("UNREACHABLE", `the key-value store at ${this.#config.address} does not reply`);
+    while (!this.#closed) {
+      const reply = this.#send("ping", (link) => invoke(link.client, "ping", [], false) as Promise<unknown>);
+      // A refusal is a reply too: the account may not be allowed to ping.
+      const isReply = (error: unknown): boolean => error instanceof KvStoreError && error.code === "REFUSED";
+      if (await reply.then(() => true, isReply)) break;
+      await new Promise((resolve) => setTimeout(resolve, askAgainAfter).unref());
+    }
+    this.#silent = null;
   }
 
   #translated<T>(call: string, link: Link, reply: Promise<T>): Promise<T> {

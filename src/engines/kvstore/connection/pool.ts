@@ -1,7 +1,8 @@
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
+import { isHopeless, partOfCluster } from "../translate-error.js";
 import { closedError, Link } from "./link.js";
-import { createRawClient, type ServerAddress } from "./raw-client.js";
+import { createRawClient, invoke, type ServerAddress } from "./raw-client.js";
 
 /** The connections that all calls share. */
 export class LinkPool {
@@ -39,27 +40,44 @@ export class LinkPool {
     return [...known.values()];
   }
 
-  async open(): Promise<void> {
-    if (this.#config.clusterMode) await this.#tryServers();
-    const results = await Promise.allSettled(this.#links.map((link) => link.open(this.#config.connectTimeout)));
+  onReady(callback: () => void): void {
+    for (const { client } of this.#links) client.on("ready", callback);
+  }
+
+  /** Connects, or goes on connecting when the time is up. */
+  async open(milliseconds: number): Promise<void> {
+    const reason = this.#config.clusterMode ? await this.#tryServers(milliseconds) : null;
+    const results = await Promise.allSettled(this.#links.map((link) => link.open(milliseconds)));
     const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
+    if (failed !== undefined) throw reason ?? failed.reason;
+    if (!this.#config.clusterMode) await this.#refuseCluster();
+  }
+
+  /** Without `clusterMode` each key of another server would fail with MOVED. A cluster of one server has all keys. */
+  async #refuseCluster(): Promise<void> {
+    const asked = invoke(this.#links[0]!.client, "cluster", ["info"], false) as Promise<unknown>;
+    const info = await asked.catch(() => ""); // a server without a cluster refuses the call
+    const [, size = 0] = /^cluster_size:(\d+)/m.exec(String(info)) ?? [];
+    if (Number(size) > 1) throw partOfCluster(this.#config.address);
   }
 
   /**
    * Connects to one server of the cluster. A cluster client says only that no server is available: here is the reason,
-   * and a wrong password is known at once.
+   * and a wrong password is known at once. Returns the reason, or null.
    */
-  async #tryServers(): Promise<void> {
+  async #tryServers(milliseconds: number): Promise<unknown> {
     const config = this.#config;
     const links = config.servers.map((server) => {
       const address = `${server.host}:${server.port}`;
       return new Link(createRawClient(this.#ioredis, config, "shared", server), address);
     });
     try {
-      await Promise.any(links.map((link) => link.open(config.connectTimeout)));
+      await Promise.any(links.map((link) => link.open(milliseconds)));
+      return null;
     } catch (error) {
-      throw error instanceof AggregateError ? error.errors[0] : error;
+      const reason: unknown = error instanceof AggregateError ? error.errors[0] : error;
+      if (isHopeless(reason)) throw reason;
+      return reason;
     } finally {
       for (const link of links) link.close();
     }

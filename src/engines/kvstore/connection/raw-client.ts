@@ -1,3 +1,5 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { backoff } from "../../../kit/time/backoff.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 import { contained, installContainment } from "./containment.js";
@@ -51,7 +53,9 @@ export function createRawClient(
   server = config.clusterMode ? null : config.servers[0]!,
 ): RawClient {
   installContainment();
-  const { commandTimeout, connectTimeout, username, password, database, tls } = config;
+  const { username, password, database, tls } = config;
+  const commandTimeout = milliseconds(config.commandTimeout);
+  const connectTimeout = milliseconds(config.connectTimeout);
   const bounded = kind === "shared";
   const connection = {
     [contained]: true as const,
@@ -108,6 +112,5 @@ export interface ServerAddress {
 
 /** Milliseconds before the next attempt to connect: at most one second, half of it random. */
 export function pauseBefore(attempt: number): number {
-  const pause = Math.min(1000, 50 * 2 ** Math.min(attempt, 10));
-  return Math.round(pause / 2 + (Math.random() * pause) / 2);
+  return Math.round(backoff(attempt, 50, 1000));
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { milliseconds } from "../../../kit/duration.js";
+import { within } from "../../../kit/time/within.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 import { translateError, unreachable } from "../translate-error.js";
@@ -67,16 +69,9 @@ export class Subscriber {
         if (this.#link === first) this.#link = null;
       });
     }
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const fail = (): void => reject(unreachable(this.#config.address, this.#lastError));
-      timer = setTimeout(fail, this.#config.connectTimeout);
+    return within(this.#link, milliseconds(this.#config.connectTimeout), () => {
+      throw unreachable(this.#config.address, this.#lastError);
     });
-    try {
-      return await Promise.race([this.#link, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** Connects to one server after the other, until one accepts. */
@@ -91,7 +86,7 @@ export class Subscriber {
         this.#events.onPatternMessage(pattern, channel, message),
       );
       try {
-        await link.open(this.#config.connectTimeout);
+        await link.open(milliseconds(this.#config.connectTimeout));
         return link;
       } catch (error) {
         failure = this.#lastError = error;
@@ -130,7 +125,7 @@ export class Subscriber {
         for (const [command, name] of this.#events.names()) {
           await (invoke(link.client, command, [name], false) as Promise<unknown>);
         }
-        // It may have been lost again by now.
+        // It may have been lost again meanwhile.
         if (!link.ready) throw link.lastError;
       } catch (error) {
         this.#lastError = error ?? this.#lastError;

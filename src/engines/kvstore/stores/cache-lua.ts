@@ -2,6 +2,8 @@
  * Keys of one part, each beginning with its root `cache:{n}`:
  * - `root:id`, a hash: `n` the lists of varying fields as JSON, newest first; `v:<variant>` an entry, `t:<variant>` its tags
  * - `root:tag:<tag>`, a sorted set: `id variant` of each entry with the tag, by the time at which it ends
+ * - `root:dead:<time>:<tag>`, the same for a tag that was invalidated: entries that are not found any more, and are yet to be
+ *   deleted
  * - `root:gone:<tag>`: the time of the last invalidation; kept for an hour, which no response takes to make
  *
  * What is dropped or replaced is published in the channel `cache:gone`: ids of entries and tags, with spaces between.
@@ -94,7 +96,9 @@ if redis.call('HLEN', KEYS[2]) > 65 then
 end
 for _, tag in ipairs(tags) do
   local key = tagKey(tag)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  -- Not all: any number may have expired since.
+  local expired = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, 100)
+  if #expired > 0 then redis.call('ZREM', key, unpack(expired)) end
   redis.call('ZADD', key, now + ttl, member)
   if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, ttl) end
 end
@@ -115,25 +119,52 @@ tell(id)
 return redis.call('DEL', KEYS[2])
 `;
 
-/** ARGV: time of the invalidation, tags. Replies the number of entries that were dropped. */
-export const invalidateLua = `${now}
-local dropped = 0
-for i = 2, #ARGV do
-  redis.call('SET', goneKey(ARGV[i]), ARGV[1], 'EX', 3600)
-  redis.call('ZREMRANGEBYSCORE', tagKey(ARGV[i]), '-inf', now)
-  for _, member in ipairs(redis.call('ZRANGE', tagKey(ARGV[i]), 0, -1)) do
+/** Deletes some entries of a tag that was invalidated, unless they were stored again. Returns true if there are more. */
+const sweep = `
+local function sweep(dead)
+  local members = redis.call('ZRANGE', dead, 0, 199)
+  for _, member in ipairs(members) do
     local id, variant = string.match(member, '^(%S+) (%S+)$')
     local key = KEYS[1] .. ':' .. id
     local tags = redis.call('HGET', key, 't:' .. variant)
-    if tags then
+    local isDead = false
+    for tag in string.gmatch(tags or '', '%S+') do
+      isDead = isDead or not redis.call('ZSCORE', tagKey(tag), member)
+    end
+    if isDead then
       for tag in string.gmatch(tags, '%S+') do redis.call('ZREM', tagKey(tag), member) end
       redis.call('HDEL', key, 'v:' .. variant, 't:' .. variant)
       if redis.call('HLEN', key) <= 1 then redis.call('DEL', key) end
-      dropped = dropped + 1
     end
   end
-  redis.call('DEL', tagKey(ARGV[i]))
+  if #members == 200 then return redis.call('ZREMRANGEBYRANK', dead, 0, 199) > 0 end
+  redis.call('DEL', dead)
+  return false
+end
+`;
+
+/** ARGV: the key of the set. Replies 1 if there are more entries to delete. */
+export const sweepLua = `${now}${sweep}return sweep(ARGV[1]) and 1 or 0`;
+
+/**
+ * ARGV: time of the invalidation, tags. Replies the number of entries that were dropped, and sets of entries to delete. An
+ * entry is not found without its tag's set, so that the time does not depend on the number of entries.
+ */
+export const invalidateLua = `${now}${sweep}
+local reply = {0}
+for i = 2, #ARGV do
+  redis.call('SET', goneKey(ARGV[i]), ARGV[1], 'EX', 3600)
+  local key = tagKey(ARGV[i])
+  local count = redis.call('ZCOUNT', key, '(' .. now, '+inf')
+  if count > 0 then
+    local dead = KEYS[1] .. ':dead:' .. ARGV[1] .. ':' .. ARGV[i]
+    redis.call('RENAME', key, dead)
+    reply[1] = reply[1] + count
+    if sweep(dead) then reply[#reply + 1] = dead end
+  else
+    redis.call('UNLINK', key)
+  end
 end
 tell(table.concat(ARGV, ' ', 2))
-return dropped
+return reply
 `;

@@ -1,9 +1,10 @@
+import { AsyncResource } from "node:async_hooks";
 import { type CacheEntry, type CacheStore, cacheTime, type FieldOf } from "../../../batteries/cache/store.js";
-import { nodeCrypto } from "../../../internal/node-modules.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
 import type { KvStore } from "../kvstore.js";
 import type { KvScript } from "../script.js";
 import { decodeEntry, encodeEntry } from "./cache-entry.js";
-import { beginLua, findLua, invalidateLua, putLua, removeLua } from "./cache-lua.js";
+import { beginLua, findLua, invalidateLua, putLua, removeLua, sweepLua } from "./cache-lua.js";
 
 /** Parts of the cache in a cluster: each lies on one server, so that its scripts see all their keys. */
 const clusterParts = 32;
@@ -25,7 +26,9 @@ export class KvCacheStore implements CacheStore {
   readonly #find: KvScript<FindReply | null>;
   readonly #put: KvScript<number>;
   readonly #remove: KvScript<number>;
-  readonly #invalidate: KvScript<number>;
+  readonly #invalidate: KvScript<[dropped: number, ...dead: string[]]>;
+  readonly #sweep: KvScript<number>;
+  readonly #deleteLater: (root: string, dead: readonly string[]) => void;
   /** By key, the lists of fields by which its entries vary, as JSON, newest first. */
   readonly #hints = new Map<string, string>();
 
@@ -36,6 +39,11 @@ export class KvCacheStore implements CacheStore {
     this.#put = kv.script(putLua);
     this.#remove = kv.script(removeLua);
     this.#invalidate = kv.script(invalidateLua);
+    this.#sweep = kv.script(sweepLua);
+    // Bound here: it is no part of the request that invalidates, nor of its trace. If it fails, entries end with their time.
+    this.#deleteLater = AsyncResource.bind((root: string, dead: readonly string[]) => {
+      this.#deleteAll(root, dead).catch(() => undefined);
+    });
   }
 
   async find(key: string, field: FieldOf): Promise<CacheEntry | undefined> {
@@ -80,8 +88,19 @@ export class KvCacheStore implements CacheStore {
     const time = await this.#begin.run([this.#clockKey], [1]);
     const ids = [...new Set(tags)].map(tagId);
     const roots = Array.from({ length: this.#parts }, (_, part) => rootOf(part));
-    const counts = await Promise.all(roots.map((root) => this.#invalidate.run([root], [time, ...ids])));
+    const counts = await Promise.all(
+      roots.map(async (root) => {
+        const [dropped, ...dead] = await this.#invalidate.run([root], [time, ...ids]);
+        if (dead.length > 0) this.#deleteLater(root, dead);
+        return dropped;
+      }),
+    );
     return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Frees the memory of entries that are not found any more, some at a time: the server has others to serve. */
+  async #deleteAll(root: string, dead: readonly string[]): Promise<void> {
+    for (const set of dead) while ((await this.#sweep.run([root], [set])) === 1);
   }
 
   /** The name of a key, and of a tag, in the messages about dropped entries. */

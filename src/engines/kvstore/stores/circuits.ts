@@ -7,7 +7,7 @@ import type {
   BreakerStore,
   Outcome,
 } from "../../../batteries/circuit-breaker/store.js";
-import { nodeCrypto } from "../../../internal/node-modules.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
 import type { KvStore } from "../kvstore.js";
 import type { KvScript } from "../script.js";
 import { admitLua, reportLua, snapshotLua } from "./circuits-lua.js";

@@ -1,6 +1,6 @@
 import { MemoryCacheStore } from "../../../batteries/cache/memory-store.js";
 import { type CacheEntry, type CacheStore, cacheTime, type FieldOf } from "../../../batteries/cache/store.js";
-import { nodeCrypto } from "../../../internal/node-modules.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
 import type { KvStore } from "../kvstore.js";
 import type { KvCacheStore } from "./cache.js";
 

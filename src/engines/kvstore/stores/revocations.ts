@@ -1,25 +1,75 @@
 import type { RevocationStore } from "../../../auth/jwt/revocations.js";
+import type { EndingListener } from "../../../pipeline/open-authorities.js";
 import type { KvStore } from "../kvstore.js";
+import type { KvScript } from "../script.js";
+import { watchEndings } from "./endings.js";
 
-/** Revoked tokens in the key-value store, each until it expires by itself. A failure refuses the token: see JwtAuth. */
+/**
+ * Revoked tokens in the key-value store, each until it expires by itself. A failure refuses the token: see JwtAuth.
+ *
+ * Beside them lies the time since when the store has kept them. A store that lost its data has lost that time too, and gets
+ * another: tokens that were issued before it may have been revoked, and are refused.
+ */
 export class KvRevocations implements RevocationStore {
   readonly #kv: KvStore;
+  readonly #look: KvScript<[revoked: number, since: number]>;
+  readonly #add: KvScript<number>;
+  readonly #parts: number;
 
   constructor(kv: KvStore) {
     this.#kv = kv;
+    this.#look = kv.script(look);
+    this.#add = kv.script(add);
+    this.#parts = kv.clustered ? clusterParts : 1;
+    // Right after the start, so that no token is issued before.
+    kv.onReady(() => {
+      for (let part = 0; part < this.#parts; part++) this.#look.run(keysOf("", part)).catch(() => undefined);
+    });
   }
 
-  has(id: string): Promise<boolean> {
-    return this.#kv.has(keyOf(id));
+  async has(id: string, issuedAt: number = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const [revoked, since] = await this.#look.run(keysOf(id, this.#partOf(id)));
+    // Many tokens have their time in whole seconds.
+    return revoked === 1 || issuedAt < since;
   }
 
-  add(id: string, until: number): Promise<boolean> {
+  async add(id: string, until: number, ends = ""): Promise<boolean> {
     // A minute more, for a server whose clock is ahead.
     const ttl = Math.max(1, Math.ceil(until - Date.now() / 1000)) + 60;
-    return this.#kv.setIfAbsent(keyOf(id), 1, { ttl });
+    const args = [ttl, this.#kv.prefixed(channel), ends];
+    return (await this.#add.run(keysOf(id, this.#partOf(id)), args)) === 1;
+  }
+
+  watch(listener: EndingListener): void {
+    watchEndings(this.#kv, channel, listener);
+  }
+
+  #partOf(id: string): number {
+    let sum = 0;
+    for (let i = 0; i < id.length; i++) sum = (sum * 31 + id.charCodeAt(i)) | 0;
+    return Math.abs(sum % this.#parts);
   }
 }
 
-function keyOf(id: string): string {
-  return `revoked:${id}`;
+const channel = "revoked:ended";
+
+/** The servers of a cluster lose their data each for itself: a time for each part of the ids. */
+const clusterParts = 16;
+
+function keysOf(id: string, part: number): [since: string, revoked: string] {
+  return [`revoked:{${part}}:since`, `revoked:{${part}}:id:${id}`];
 }
+
+const since = `
+local since = redis.call('GET', KEYS[1])
+if not since then
+  since = redis.call('TIME')[1]
+  redis.call('SET', KEYS[1], since)
+end
+`;
+
+const look = `${since}return {redis.call('EXISTS', KEYS[2]), tonumber(since)}`;
+
+// Without the right to publish the token is revoked all the same.
+const add = `${since}if ARGV[3] ~= '' then redis.pcall('PUBLISH', ARGV[2], ARGV[3]) end
+return redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) and 1 or 0`;

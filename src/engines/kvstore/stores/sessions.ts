@@ -1,14 +1,19 @@
 import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
 import { unavailable } from "../../../errors/unavailable.js";
+import type { EndingListener } from "../../../pipeline/open-authorities.js";
 import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";
+import type { KvScript } from "../script.js";
+import { watchEndings } from "./endings.js";
 
 /** Sessions in the key-value store, as JSON. Requests with a session get 503 while the store is away. */
 export class KvSessionStore implements SessionStore {
   readonly #kv: KvStore;
+  readonly #destroy: KvScript<number>;
 
   constructor(kv: KvStore) {
     this.#kv = kv;
+    this.#destroy = kv.script(destroyLua);
   }
 
   get(key: string): Promise<StoredSession | null> {
@@ -29,9 +34,21 @@ export class KvSessionStore implements SessionStore {
   }
 
   destroy(key: string): Promise<number> {
-    return this.#kv.delete(keyOf(key)).catch(refuse);
+    return this.#destroy.run([keyOf(key)], [this.#kv.prefixed(channel), key]).catch(refuse);
+  }
+
+  watch(listener: EndingListener): void {
+    watchEndings(this.#kv, channel, listener);
   }
 }
+
+const channel = "session:ended";
+
+// Without the right to publish the session ends all the same.
+const destroyLua = `
+redis.pcall('PUBLISH', ARGV[1], ARGV[2])
+return redis.call('DEL', KEYS[1])
+`;
 
 function keyOf(key: string): string {
   return `session:${key}`;

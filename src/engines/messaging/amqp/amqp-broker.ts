@@ -8,21 +8,21 @@ import type {
   OutgoingRecord,
   PublishWay,
 } from "../broker.js";
-import type { MessagingError } from "../errors.js";
-import { AmqpConsumer, type SendLater } from "./amqp-consumer.js";
+import { MessagingError } from "../errors.js";
+import { AmqpConsumer, type ConsumerShare, type SendLater } from "./amqp-consumer.js";
 import { AmqpReplies } from "./amqp-replies.js";
 import { AmqpWay } from "./amqp-way.js";
 import { type Amqplib, type AmqpMessage, loadAmqplib } from "./amqplib.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
 import { AmqpLink, type PublishChannel } from "./link.js";
 import { deadRecordOf, recordOf } from "./records.js";
-import { rounded, Topology } from "./topology.js";
+import { Turns } from "./suspects.js";
+import { Topology } from "./topology.js";
 
 /** RabbitMQ, over AMQP 0-9-1. */
 export class AmqpBroker implements Broker {
   readonly name = "amqp";
   readonly abilities: BrokerAbilities = {
-    // The longest time to live of a message, with room for the expiry of its queue.
     delay: 2_000_000_000,
     broadcast: true,
     seek: false,
@@ -30,39 +30,46 @@ export class AmqpBroker implements Broker {
   };
   readonly defaultGroup: string;
   readonly defaultPrefetch: number;
+  readonly boundsPrefetch: boolean;
   readonly #config: AmqpConfig;
-  readonly #link: AmqpLink;
+  /** RabbitMQ that is short of memory or disk reads nothing from connections that publish: acknowledgements have another one. */
+  readonly #publishing: AmqpLink;
+  readonly #consuming: AmqpLink;
   readonly #topology: Topology;
   readonly #ways = new WeakMap<PublishChannel, AmqpWay>();
   readonly #replyLink: AmqpLink;
   readonly replies: AmqpReplies;
+  readonly #share: ConsumerShare;
 
   /** @internal */
-  constructor(lib: Amqplib, config: AmqpConfig) {
+  constructor(lib: Amqplib, config: AmqpConfig, application?: string) {
     this.#config = config;
-    this.defaultGroup = config.groupId;
+    this.defaultGroup = config.given.groupId ?? application ?? config.groupId;
     this.defaultPrefetch = config.prefetchCount;
-    this.#link = new AmqpLink(lib, config);
+    this.boundsPrefetch = config.given.prefetchCount !== undefined;
+    this.#publishing = new AmqpLink(lib, config);
+    this.#consuming = new AmqpLink(lib, config);
     this.#replyLink = new AmqpLink(lib, config);
-    this.#topology = new Topology(config);
+    this.#topology = new Topology(config, this.defaultGroup);
+    this.#share = { sendLater: this.#sendLater, turns: new Turns(), unread: new Set() };
     this.replies = new AmqpReplies(() => this.#wayOn(this.#replyLink));
   }
 
   async open(): Promise<void> {
-    await this.#link.publishing();
+    await this.#publishing.publishing();
   }
 
   async ping(): Promise<void> {
-    await this.#link.onChannel(async () => {});
+    await this.#consuming.onChannel(async () => {});
   }
 
   async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    const way = await this.#wayOn(this.#link);
+    const way = await this.#wayOn(this.#publishing);
     return Promise.all(records.map((record) => way.send(record)));
   }
 
   publishWay(): Promise<PublishWay> {
-    return this.#wayOn(this.#link);
+    return this.#wayOn(this.#publishing);
   }
 
   async #wayOn(link: AmqpLink): Promise<AmqpWay> {
@@ -82,7 +89,7 @@ export class AmqpBroker implements Broker {
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
-    const consumer = new AmqpConsumer(this.#link, request, sink, this.#sendLater);
+    const consumer = new AmqpConsumer(this.#consuming, request, sink, this.#share);
     await consumer.open(this.#topology);
     return consumer;
   }
@@ -92,7 +99,7 @@ export class AmqpBroker implements Broker {
     limit: number,
     visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
   ): Promise<void> {
-    await this.#link.onChannel(async (channel) => {
+    await this.#consuming.onChannel(async (channel) => {
       await this.#topology.declareDeadLetters(channel, topic);
       // Those that are kept go back when the channel is closed; until then `get` finds the ones after them.
       for (let seen = 0; seen < limit; seen++) {
@@ -106,19 +113,21 @@ export class AmqpBroker implements Broker {
 
   async close(): Promise<void> {
     await this.replies.flush();
-    await Promise.all([this.#link.close(), this.#replyLink.close()]);
+    await Promise.all([this.#publishing, this.#consuming, this.#replyLink].map((link) => link.close()));
   }
 
   readonly #sendLater: SendLater = async (queue, record, headers, delay) => {
-    const publishing = await this.#link.publishing();
-    const to = await this.#topology.retryQueueFor(publishing, queue, rounded(delay));
-    const copy = { ...record, headers, topic: to, delay: 0, direct: true };
+    if (this.#publishing.isBlocked) throw new MessagingError("BUSY", "RabbitMQ is short of memory or disk");
+    const copy = { ...record, headers, topic: queue, delay, direct: true };
     const [failure] = await this.publish([copy]);
     if (failure) throw failure;
   };
 }
 
-/** Makes a broker that is not connected yet. */
-export async function createAmqpBroker(config?: AmqpConfig | AmqpOptions | string | null): Promise<AmqpBroker> {
-  return new AmqpBroker(await loadAmqplib(), AmqpConfig.from(config));
+/** Makes a broker that is not connected yet. The application's name is the group of consumers, unless one is given. */
+export async function createAmqpBroker(
+  config?: AmqpConfig | AmqpOptions | string | null,
+  application?: string,
+): Promise<AmqpBroker> {
+  return new AmqpBroker(await loadAmqplib(), AmqpConfig.from([config]), application);
 }

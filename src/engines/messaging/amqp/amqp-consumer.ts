@@ -3,6 +3,7 @@ import { MessagingError } from "../errors.js";
 import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
+import { earlierOf, isSuspect, type Turns } from "./suspects.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -14,25 +15,53 @@ export type SendLater = (
   delay: number,
 ) => Promise<void>;
 
+/** The parts of the broker that its consumers share. */
+export interface ConsumerShare {
+  readonly sendLater: SendLater;
+  readonly turns: Turns;
+  /**
+   * Queues whose last consumer ended before it got a message. The client library may have failed to read one: the next consumer
+   * takes one message at a time, so that the queue counts no others with it.
+   */
+  readonly unread: Set<string>;
+}
+
+/** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
+const lookAgain = 5000;
+
 /** A consumer on a channel of its own. The end of the channel is the end of the consumer. */
 export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #link: AmqpLink;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
-  readonly #sendLater: SendLater;
+  readonly #share: ConsumerShare;
   /** Null while there is no channel. */
   #unsettled: Unsettled | null = null;
   #channel: AmqpChannel | null = null;
   #queue = "";
+  #suspects: string | null = null;
   #tag: Promise<string> | null = null;
+  /** Messages that came during a pause, or while suspects are handled; and the suspects. */
+  #waiting: AmqpMessage[] = [];
+  /** Ends when suspects were handled alone; null if there are none. */
+  #alone: Promise<void> | null = null;
+  #settled: (() => void) | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  /** True until the first message comes. */
+  #untried = true;
   #paused = false;
+  #stopped = false;
   #ended = false;
 
-  constructor(link: AmqpLink, request: ConsumeRequest, sink: DeliverySink, sendLater: SendLater) {
+  constructor(link: AmqpLink, request: ConsumeRequest, sink: DeliverySink, share: ConsumerShare) {
     this.#link = link;
     this.#request = request;
     this.#sink = sink;
-    this.#sendLater = sendLater;
+    this.#share = share;
+  }
+
+  get isLasting(): boolean {
+    return !this.#request.broadcast;
   }
 
   async open(topology: Topology): Promise<void> {
@@ -45,12 +74,19 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     this.#channel = channel;
     this.#unsettled = new Unsettled(channel, this.#request.prefetch);
     try {
-      await channel.prefetch(this.#request.prefetch);
-      this.#queue = await topology.declareConsumer(channel, this.#request);
+      const { queue, suspects } = await topology.declareConsumer(channel, this.#request);
+      await channel.prefetch(this.#share.unread.has(queue) ? 1 : this.#request.prefetch);
+      this.#queue = queue;
+      this.#suspects = suspects;
       // From here on the loss of the channel is the consumer's failure; before, it is the error of `open`.
       reported = (error) => this.#fail(error);
-      await this.#consume(channel);
+      // Suspects are older than everything else.
+      if (suspects !== null) await this.#look(channel, suspects);
+      if (this.#alone === null) await this.#consume(channel);
+      if (suspects !== null) this.#timer = setInterval(() => void this.#look(channel, suspects), lookAgain).unref();
     } catch (error) {
+      // Lost after the broker had accepted the consumer: it is opened again.
+      if (this.#ended && this.#link.translate(error).code === "UNREACHABLE") return;
       reported = null;
       this.#ended = true;
       await closed(channel);
@@ -68,10 +104,14 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     if (!this.#paused) return;
     this.#paused = false;
     const channel = this.#channel;
-    if (channel !== null && !this.#ended) this.#consume(channel).catch((error: unknown) => this.#fail(error));
+    if (channel === null || this.#ended || this.#alone !== null) return;
+    if (this.#waiting.some(isSuspect)) this.#beAlone(channel);
+    else this.#goOn(channel).catch((error: unknown) => this.#fail(error));
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
     await this.#cancel();
   }
 
@@ -86,8 +126,9 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
 
   async lag(): Promise<number | null> {
     if (this.#ended) return null;
-    const { messageCount } = await this.#link.onChannel((channel) => channel.checkQueue(this.#queue));
-    return messageCount + (this.#unsettled?.size ?? 0);
+    const queues = this.#suspects === null ? [this.#queue] : [this.#queue, this.#suspects];
+    const counts = await this.#link.onChannel((channel) => Promise.all(queues.map((name) => channel.checkQueue(name))));
+    return counts.reduce((sum, { messageCount }) => sum + messageCount, this.#unsettled?.size ?? 0);
   }
 
   async #consume(channel: AmqpChannel): Promise<void> {
@@ -95,13 +136,98 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
       // Null: the broker has ended the consumer, as when its queue is deleted.
       if (message === null)
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
-      // Comes between the pause and the broker's notice of it.
-      if (this.#paused) return channel.nack(message, false, true);
+      if (this.#untried) this.#tried(channel);
       this.#unsettled?.add(message);
-      this.#sink.deliver(new AmqpDelivery(message, this));
+      const suspect = this.#suspects !== null && isSuspect(message);
+      // A message that came between the pause and the broker's notice of it waits here: each return to the queue counts.
+      if (!suspect && !this.#paused && this.#alone === null) return this.#deliver(message, 0);
+      this.#waiting.push(message);
+      if (suspect && !this.#paused) this.#beAlone(channel);
     };
     this.#tag = channel.consume(this.#queue, receive).then(({ consumerTag }) => consumerTag);
     await this.#tag;
+  }
+
+  /** The first message could be read. */
+  #tried(channel: AmqpChannel): void {
+    this.#untried = false;
+    if (!this.#share.unread.delete(this.#queue)) return;
+    const takeMore = async () => {
+      await this.#cancel();
+      await channel.prefetch(this.#request.prefetch);
+      if (!this.#paused && this.#alone === null) await this.#goOn(channel);
+    };
+    takeMore().catch((error: unknown) => this.#fail(error));
+  }
+
+  #deliver(message: AmqpMessage, earlier: number): void {
+    this.#sink.deliver(new AmqpDelivery(message, this, earlier));
+  }
+
+  /** Looks for suspects that other processes have left. */
+  async #look(channel: AmqpChannel, suspects: string): Promise<void> {
+    if (this.#alone !== null || this.#paused || this.#stopped) return;
+    // A queue that was deleted ends the channel, and is declared again with the next one.
+    const { messageCount } = await channel.checkQueue(suspects).catch(() => ({ messageCount: 0 }));
+    if (messageCount > 0 && !this.#paused && !this.#stopped && !this.#ended) this.#beAlone(channel);
+  }
+
+  #beAlone(channel: AmqpChannel): void {
+    this.#alone ??= this.#handleSuspects(channel)
+      .then(async () => {
+        this.#alone = null;
+        if (!this.#paused) await this.#goOn(channel);
+      })
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Stops the deliveries, waits for the handlers that run, and handles suspects, one at a time. */
+  async #handleSuspects(channel: AmqpChannel): Promise<void> {
+    await this.#cancel();
+    await this.#setAside();
+    for (let found = true; found && !this.#paused && !this.#stopped && !this.#ended; ) {
+      await this.#idle();
+      await this.#share.turns.run(async () => {
+        if (this.#ended || this.#paused || this.#stopped) return;
+        const message = await channel.get(this.#suspects!);
+        found = message !== false;
+        if (message === false || this.#ended) return;
+        this.#unsettled?.add(message);
+        this.#deliver(message, earlierOf(message));
+        await this.#idle();
+      });
+    }
+  }
+
+  /** Moves the suspects that wait to their queue, in their order. If RabbitMQ takes no messages, they are handled with others. */
+  async #setAside(): Promise<void> {
+    for (const message of this.#waiting.filter(isSuspect)) {
+      const delivery = new AmqpDelivery(message, this, 0);
+      try {
+        await this.#share.sendLater(this.#suspects!, delivery.record, delivery.record.headers, 0);
+      } catch {
+        return;
+      }
+      if (this.#ended) return;
+      this.#waiting.splice(this.#waiting.indexOf(message), 1);
+      this.ack(delivery);
+    }
+  }
+
+  /** Delivers what waits, and takes further messages. */
+  async #goOn(channel: AmqpChannel): Promise<void> {
+    if (this.#ended) return;
+    for (const message of this.#waiting.splice(0)) this.#deliver(message, 0);
+    if (!this.#stopped && this.#tag === null) await this.#consume(channel);
+  }
+
+  /** Resolves when no message that was delivered is unsettled. */
+  async #idle(): Promise<void> {
+    while (this.#unsettled !== null && this.#unsettled.size > this.#waiting.length) {
+      await new Promise<void>((resolve) => {
+        this.#settled = resolve;
+      });
+    }
   }
 
   async #cancel(): Promise<void> {
@@ -118,11 +244,15 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
 
   ack({ message }: AmqpDelivery): void {
     if (!this.#unsettled?.ack(message)) throw lost();
+    this.#settled?.();
   }
 
   release({ message }: AmqpDelivery): void {
     try {
-      if (this.#unsettled?.release(message)) return;
+      if (this.#unsettled?.release(message)) {
+        this.#settled?.();
+        return;
+      }
     } catch (error) {
       throw lost(error);
     }
@@ -132,12 +262,13 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   async retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
     if (this.#unsettled === null) throw lost();
     // First the copy, then the end of the original: between the two there are both.
-    await this.#sendLater(this.#queue, delivery.record, headers, delay);
+    await this.#share.sendLater(this.#queue, delivery.record, headers, delay);
     this.ack(delivery);
   }
 
   #fail(error: unknown): void {
     if (this.#ended) return;
+    if (this.#untried && this.#tag !== null) this.#share.unread.add(this.#queue);
     this.#ended = true;
     this.#forget();
     this.#sink.failed(error);
@@ -145,8 +276,11 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
 
   /** The deliveries are with the broker again, or soon: none of them can be settled here any more. */
   #forget(): void {
+    clearInterval(this.#timer);
     this.#unsettled?.end();
     this.#unsettled = null;
+    this.#waiting = [];
+    this.#settled?.();
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Delivery, IncomingRecord } from "../broker.js";
 import type { AmqpMessage } from "./amqplib.js";
-import { earlierOf, recordOf } from "./records.js";
+import { recordOf } from "./records.js";
 
 /** The consumer of a delivery. */
 export interface DeliveryOwner {
+  /** False if the queue ends with the process: nothing can wait at the broker for it. */
+  readonly isLasting: boolean;
   ack(delivery: AmqpDelivery): void;
   release(delivery: AmqpDelivery): void;
   retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void>;
@@ -15,12 +17,14 @@ export class AmqpDelivery implements Delivery {
   readonly earlier: number;
   readonly message: AmqpMessage;
   readonly #owner: DeliveryOwner;
+  readonly retry?: (headers: Readonly<Record<string, string>>, delay: number) => Promise<void>;
 
-  constructor(message: AmqpMessage, owner: DeliveryOwner) {
+  constructor(message: AmqpMessage, owner: DeliveryOwner, earlier: number) {
     this.record = recordOf(message);
-    this.earlier = earlierOf(message);
+    this.earlier = earlier;
     this.message = message;
     this.#owner = owner;
+    if (owner.isLasting) this.retry = retry;
   }
 
   ack(): void {
@@ -31,7 +35,12 @@ export class AmqpDelivery implements Delivery {
     this.#owner.release(this);
   }
 
-  retry(headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
+  /** Called by `retry`. */
+  retryLater(headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
     return this.#owner.retry(this, headers, delay);
   }
+}
+
+function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
+  return this.retryLater(headers, delay);
 }

@@ -1,5 +1,5 @@
+import { within } from "../../../kit/time/within.js";
 import type { BrokerReplies, IncomingRecord, OutgoingRecord } from "../broker.js";
-import { sleep } from "../consume/sleep.js";
 import { MessagingError } from "../errors.js";
 import { type AmqpWay, replyQueue } from "./amqp-way.js";
 
@@ -36,8 +36,6 @@ export class AmqpReplies implements BrokerReplies {
   /** Waits a while for the replies that are under way. */
   async flush(): Promise<void> {
     if (this.#pending.size === 0) return;
-    const enough = new AbortController();
-    await Promise.race([Promise.allSettled(this.#pending), sleep(lastReplies, enough.signal)]);
-    enough.abort();
+    await within(Promise.allSettled(this.#pending), lastReplies);
   }
 }

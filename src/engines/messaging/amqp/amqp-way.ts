@@ -1,6 +1,6 @@
 import type { OutgoingRecord, PublishWay } from "../broker.js";
 import { MessagingError } from "../errors.js";
-import { own } from "../headers.js";
+import { frameworkHeaders } from "../headers.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import type { PublishChannel } from "./link.js";
 import { PublishWriter } from "./publish-writer.js";
@@ -61,7 +61,7 @@ export class AmqpWay implements PublishWay {
   #known(record: OutgoingRecord): string | null {
     const { topology, publishing } = this.#parts;
     if (!publishing.replies && isRequest(record)) return null;
-    return record.direct ? "" : topology.knownExchange(publishing, record.topic, delayOf(record));
+    return topology.knownExchange(publishing, record);
   }
 
   /** Declares what the record needs, and sends it then. Those after it wait too: they would overtake. */
@@ -83,30 +83,40 @@ export class AmqpWay implements PublishWay {
       await publishing.channel.consume(replyQueue, (message) => message && this.#parts.reply(message), { noAck: true });
       publishing.replies = true;
     }
-    if (record.direct) return "";
+    if (record.direct && record.delay === 0) return "";
     // A topic that the broker refuses ends the channel: not that of the publishes of other topics.
-    return this.#parts.onChannel((channel) => topology.exchangeFor(channel, publishing, record.topic, delayOf(record)));
+    return this.#parts.onChannel((channel) => topology.exchangeFor(channel, publishing, record));
   }
 
   #send(record: OutgoingRecord, exchange: string, ended: Ended): void {
-    const { publishing, mandatory, translate } = this.#parts;
+    const { publishing, topology, mandatory, translate } = this.#parts;
     const { channel, returned } = publishing;
-    const routingKey = record.direct ? record.topic : this.#routingKey(record);
+    const waits = record.delay > 0;
+    const key = record.direct ? record.topic : this.#routingKey(record);
+    // A message that waits is routed by its delay. The exchange of its topic gets its own key as a second one.
+    const routingKey = waits ? topology.delays.routingKeyOf(record.delay) : key;
+    const secondKey = waits && !record.direct && topology.routesByKey(record.topic) ? { CC: key } : null;
+    const sent = waits ? topology.waiting(record) : record;
     // The broker delivers a direct reply and returns it all the same, since its place is no queue.
     const returns = mandatory && !(record.direct && routingKey.startsWith(replyQueue));
     const confirmed = (error: unknown) => {
       // A message that no queue receives is returned first, and confirmed then.
       const unroutable = returned.size > 0 && returned.delete(record.id);
       // Its queue may have been deleted: declared again with the next message.
-      if (unroutable) publishing.exchanges.delete(record.topic);
+      if (unroutable) {
+        publishing.exchanges.delete(record.topic);
+        if (waits) publishing.levels = 0;
+      }
       ended(error ? translate(error) : unroutable ? unroutableError(exchange || routingKey) : null);
     };
     try {
-      if (this.#writer?.publish({ record, exchange, routingKey, mandatory: returns }, confirmed)) return;
+      const publish = { record: sent, exchange, routingKey, mandatory: returns };
+      if (secondKey === null && this.#writer?.publish(publish, confirmed)) return;
       this.#writer?.flush();
       const { body } = record;
       const content = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      channel.publish(exchange, routingKey, content, { ...propertiesOf(record), mandatory: returns }, confirmed);
+      const options = { ...propertiesOf(sent), mandatory: returns, ...secondKey };
+      channel.publish(exchange, routingKey, content, options, confirmed);
     } catch (error) {
       ended(isClosed(error) ? translate(error) : unfit(error));
     }
@@ -120,13 +130,8 @@ export class AmqpWay implements PublishWay {
   }
 }
 
-/** Delays of users are exact to the second above ten: each value is a queue. */
-function delayOf({ delay }: OutgoingRecord): number {
-  return delay > 10_000 ? Math.ceil(delay / 1000) * 1000 : delay;
-}
-
 function isRequest({ headers }: OutgoingRecord): boolean {
-  return headers[own.replyTo] === replyQueue;
+  return headers[frameworkHeaders.replyTo] === replyQueue;
 }
 
 /** True if the channel ended before the message could be sent. */

@@ -1,4 +1,4 @@
-import { notInstalled } from "../../../internal/not-installed.js";
+import { notInstalled } from "../../../kit/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*
@@ -26,6 +26,7 @@ export interface AmqpChannel extends Emitter {
   assertQueue(name: string, options?: object): Promise<{ readonly queue: string; readonly messageCount: number }>;
   checkQueue(name: string): Promise<{ readonly messageCount: number }>;
   bindQueue(queue: string, exchange: string, pattern: string, args?: object): Promise<unknown>;
+  bindExchange(destination: string, source: string, pattern: string, args?: object): Promise<unknown>;
   consume(
     queue: string,
     onMessage: (message: AmqpMessage | null) => void,

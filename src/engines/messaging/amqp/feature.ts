@@ -1,9 +1,8 @@
-import { feature } from "../../../feature/feature.js";
-import type { ConfigOf } from "../../../internal/config-of.js";
-import type { EitherSpelling } from "../../../internal/names.js";
-import { brokerEngine } from "../broker-engine.js";
+import type { Feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../kit/config-of.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { defineBroker } from "../define-broker.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
-import { loadAmqpBroker } from "./load-broker.js";
 
 export interface AmqpFeature {
   /** Connects to RabbitMQ at the start: `app.publish`, `app.onMessage`. */
@@ -13,21 +12,13 @@ export interface AmqpFeature {
   ): this;
 }
 
-const amqp = brokerEngine<AmqpConfig>({
+export const amqpFeature: Feature<AmqpFeature> = defineBroker({
   name: "amqp",
   enabledBy: "enableAmqp",
-  broker: "amqp",
-  openWithin: (config) => config.connectTimeout / 1000,
-  load: loadAmqpBroker,
-});
-
-export const amqpFeature = feature<AmqpFeature>({
-  name: "AMQP broker",
-  setup: {
-    enableAmqp(host, ...given) {
-      const [first] = given;
-      amqp.enable(host, first instanceof AmqpConfig ? first : new AmqpConfig(...(given as [string])));
-    },
+  config: AmqpConfig,
+  openWithin: (config) => config.connectTimeout,
+  async create(config, { application }) {
+    const { createAmqpBroker } = await import("./amqp-broker.js");
+    return createAmqpBroker(config, application);
   },
-  ...amqp.stages,
 });

@@ -1,3 +1,5 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { within } from "../../../kit/time/within.js";
 import { MessagingError } from "../errors.js";
 import type { AmqpChannel, Amqplib, AmqpMessage, AmqpModel, ConfirmChannel } from "./amqplib.js";
 import type { AmqpConfig } from "./config.js";
@@ -10,14 +12,16 @@ export interface PublishChannel {
   readonly returned: Set<string>;
   /** The exchanges of topics that were declared; forgotten with the connection. */
   readonly exchanges: Map<string, string>;
-  /** Queues for delays that were declared, with the time. */
-  readonly declared: Map<string, number>;
+  /** The levels of delays that were declared. */
+  levels: number;
+  /** The destinations of delayed messages that were declared. */
+  readonly delayed: Set<string>;
   /** True if the channel takes replies to its requests. */
   replies: boolean;
 }
 
 /**
- * The connection to the broker. It is opened when it is needed, and opened again when it is needed after it was lost: those
+ * A connection to the broker. It is opened when it is needed, and opened again when it is needed after it was lost: those
  * who need it, publishers and consumers, come again with growing pauses.
  */
 export class AmqpLink {
@@ -27,11 +31,17 @@ export class AmqpLink {
   #publishing: Promise<PublishChannel> | null = null;
   /** The error that ended the last connection. Its channels are closed without one. */
   #reason: unknown = null;
+  #blocked = false;
   #closed = false;
 
   constructor(lib: Amqplib, config: AmqpConfig) {
     this.#lib = lib;
     this.#config = config;
+  }
+
+  /** True while RabbitMQ says that it reads nothing from this connection, because it is short of memory or disk. */
+  get isBlocked(): boolean {
+    return this.#blocked;
   }
 
   /** A channel of its own. `lost` is called once when it ends without being closed by us. */
@@ -103,17 +113,25 @@ export class AmqpLink {
   }
 
   async #connect(gone: () => void): Promise<AmqpModel> {
-    const { url, heartbeat, connectTimeout, tls } = this.#config;
+    const { url, heartbeat, tls } = this.#config;
+    const timeout = milliseconds(this.#config.connectTimeout);
     const address = new URL(url);
     if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
-    const options = { noDelay: true, keepAlive: true, timeout: connectTimeout, ...tls };
-    // The timeout of the library begins anew with each byte: a broker could keep it waiting for ever.
-    const model = await within(connectTimeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
+    const options = { noDelay: true, keepAlive: true, timeout, ...tls };
+    // The timeout of the library starts over with each byte: a broker could keep it waiting forever.
+    const model = await connectWithin(timeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
     gatherWrites(model);
     this.#reason = null;
     // Without a listener an `error` would end the process. The channels report the loss.
     model.on("error", (error: unknown) => {
       this.#reason = error;
+    });
+    this.#blocked = false;
+    model.on("blocked", () => {
+      this.#blocked = true;
+    });
+    model.on("unblocked", () => {
+      this.#blocked = false;
     });
     model.on("close", gone);
     return model;
@@ -125,7 +143,8 @@ export class AmqpLink {
       channel,
       returned: new Set<string>(),
       exchanges: new Map<string, string>(),
-      declared: new Map<string, number>(),
+      levels: 0,
+      delayed: new Set<string>(),
       replies: false,
     };
     watch(channel, () => {
@@ -153,22 +172,14 @@ export function closed(subject: AmqpChannel | AmqpModel): Promise<void> {
 }
 
 /** The connection, unless it takes longer than so many milliseconds. One that comes too late is closed. */
-async function within(limit: number, connect: (signal: AbortSignal) => Promise<AmqpModel>): Promise<AmqpModel> {
+function connectWithin(limit: number, connect: (signal: AbortSignal) => Promise<AmqpModel>): Promise<AmqpModel> {
   const late = new AbortController();
   const connecting = connect(late.signal);
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no connection within ${limit} ms`));
-      late.abort();
-      connecting.then(closed, () => {});
-    }, limit);
+  return within(connecting, limit, () => {
+    late.abort();
+    connecting.then(closed, () => {});
+    throw new Error(`no connection within ${limit} ms`);
   });
-  try {
-    return await Promise.race([connecting, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function watch(channel: AmqpChannel, lost: (error: unknown) => void): void {

@@ -1,6 +1,6 @@
 import type { OutgoingRecord } from "../broker.js";
 import { latestTime } from "../foreign.js";
-import { own } from "../headers.js";
+import { frameworkHeaders } from "../headers.js";
 import { keyHeader, timeHeader } from "./records.js";
 
 /** A record on its way to an exchange. */
@@ -76,9 +76,9 @@ export function writePublish(target: Buffer, start: number, channel: number, pub
 
 function writeProperties(target: Buffer, start: number, channel: number, record: OutgoingRecord): number {
   const { headers, id, timestamp } = record;
-  const contentType = headers[own.contentType];
-  const correlation = headers[own.correlation];
-  const replyTo = headers[own.replyTo];
+  const contentType = headers[frameworkHeaders.contentType];
+  const correlation = headers[frameworkHeaders.correlation];
+  const replyTo = headers[frameworkHeaders.replyTo];
   let at = start + frameHead;
   at = writeShort(target, at, basicClass);
   // The weight, which is always 0.
@@ -131,7 +131,9 @@ function isShort(text: string): boolean {
 
 /** True for a header that AMQP has a property for. */
 function isProperty(name: string): boolean {
-  return name === own.contentType || name === own.replyTo || name === own.correlation;
+  return (
+    name === frameworkHeaders.contentType || name === frameworkHeaders.replyTo || name === frameworkHeaders.correlation
+  );
 }
 
 /** Completes the frame whose payload ends here. */

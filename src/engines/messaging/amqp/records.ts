@@ -1,21 +1,23 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { foreignId, foreignTime } from "../foreign.js";
-import { own } from "../headers.js";
+import { frameworkHeaders } from "../headers.js";
 import type { AmqpMessage } from "./amqplib.js";
+import { destinationHeader } from "./delays.js";
 
 export const keyHeader = "stoa-key";
 /** AMQP has whole seconds only. */
 export const timeHeader = "stoa-time";
+const ours: ReadonlySet<string> = new Set([keyHeader, timeHeader, destinationHeader]);
 const internal = /^x-(?:death|first-death-.+|last-death-.+|delivery-count|acquired-count)$/;
 const longestHeader = 8192;
 /** Bytes of a property. */
 const longestProperty = 255;
 
 const propertyNames: ReadonlyMap<string, string> = new Map([
-  [own.contentType, "contentType"],
-  [own.replyTo, "replyTo"],
-  [own.correlation, "correlationId"],
+  [frameworkHeaders.contentType, "contentType"],
+  [frameworkHeaders.replyTo, "replyTo"],
+  [frameworkHeaders.correlation, "correlationId"],
 ]);
 
 /** The properties of a message for a record. */
@@ -45,13 +47,15 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
   const given = properties.headers ?? {};
   const headers: Record<string, string> = {};
   for (const name in given) {
-    if (name === timeHeader || name === keyHeader || (name.startsWith("x-") && internal.test(name))) continue;
+    if (ours.has(name) || (name.startsWith("x-") && internal.test(name))) continue;
+    // The second routing key of a message that has waited.
+    if (name === "CC" && given[destinationHeader] !== undefined) continue;
     headers[name.toLowerCase()] = textOf(given[name]);
   }
-  if (properties.contentType !== undefined) headers[own.contentType] ??= properties.contentType;
+  if (properties.contentType !== undefined) headers[frameworkHeaders.contentType] ??= properties.contentType;
   // Properties of their own in AMQP: requests of other programs have them too.
-  if (properties.replyTo) headers[own.replyTo] = properties.replyTo;
-  if (properties.correlationId) headers[own.correlation] = properties.correlationId;
+  if (properties.replyTo) headers[frameworkHeaders.replyTo] = properties.replyTo;
+  if (properties.correlationId) headers[frameworkHeaders.correlation] = properties.correlationId;
   return {
     // A foreign message without an id has none that would survive another delivery.
     id: foreignId(properties.messageId) ?? randomUUID(),
@@ -66,24 +70,23 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
 export function deadRecordOf(message: AmqpMessage, topic: string): IncomingRecord {
   const record = recordOf(message);
   const given = message.properties.headers ?? {};
-  if (record.headers[own.reason] !== undefined || given["x-first-death-reason"] === undefined) return record;
-  const queue = textOf(given["x-first-death-queue"]);
+  if (record.headers[frameworkHeaders.reason] !== undefined || given["x-first-death-reason"] === undefined)
+    return record;
+  const queue = textOf(given["x-first-death-queue"]).replace(/:suspects$/, "");
   const headers = {
     ...record.headers,
-    [own.reason]: "undeliverable",
-    [own.error]: `dead-lettered by the broker: ${textOf(given["x-first-death-reason"])}`,
-    [own.deadTopic]: topic,
-    [own.deadGroup]: queue.startsWith(`${topic}.`) ? queue.slice(topic.length + 1) : queue,
+    [frameworkHeaders.reason]: "undeliverable",
+    [frameworkHeaders.error]: `dead-lettered by the broker: ${textOf(given["x-first-death-reason"])}`,
+    [frameworkHeaders.deadTopic]: topic,
+    [frameworkHeaders.deadGroup]: queue.startsWith(`${topic}.`) ? queue.slice(topic.length + 1) : queue,
   };
   return { ...record, headers };
 }
 
-/** Times that a queue has delivered the message before without a result. Only quorum queues count them. */
-export function earlierOf({ properties, fields }: AmqpMessage): number {
-  // The count of a message that comes for the first time is not that of the queue: publishers can write the header too.
-  if (!fields.redelivered) return 0;
+/** Times that a queue has delivered the message before without a result; null for a queue that does not count. */
+export function deliveriesBefore({ properties }: AmqpMessage): number | null {
   const count = properties.headers?.["x-delivery-count"];
-  return typeof count === "number" ? count : 1;
+  return typeof count === "number" ? count : null;
 }
 
 /** The time in our header. A table there would not even be a number. */

@@ -1,25 +1,29 @@
-import { ValueError } from "../../../internal/value-error.js";
-import type { ConsumeRequest } from "../broker.js";
+import { ValueError } from "../../../kit/value-error.js";
+import type { ConsumeRequest, OutgoingRecord } from "../broker.js";
 import type { AmqpChannel } from "./amqplib.js";
 import type { AmqpConfig } from "./config.js";
+import { Delays, destination, destinationHeader } from "./delays.js";
 import type { PublishChannel } from "./link.js";
 
-/** Milliseconds after which a delay queue is declared again. It expires if it is not declared for much longer. */
-const declareAgain = 30_000;
+export interface ConsumerQueues {
+  readonly queue: string;
+  /** The queue of messages that may have killed a process; null for a broadcast. */
+  readonly suspects: string | null;
+}
 
 /**
- * The objects of the broker that messages pass. A topic is an exchange. Each group has a queue of its own, bound to it. Dead
- * letters are a topic whose messages a queue of the same name keeps. A delay is a queue without consumers whose messages
- * expire, all after the same time, into the exchange or the queue they belong to: with a time for each message, a short one
- * would wait behind a long one.
+ * The objects of the broker that messages pass. A topic is an exchange. Each group has a queue, bound to it. Dead letters are a
+ * topic whose messages a queue of the same name keeps.
  */
 export class Topology {
   readonly #config: AmqpConfig;
+  readonly delays: Delays;
   /** The topics of dead letters that were declared. */
   readonly #dead = new Set<string>();
 
-  constructor(config: AmqpConfig) {
+  constructor(config: AmqpConfig, application: string) {
     this.#config = config;
+    this.delays = new Delays(application);
   }
 
   exchangeOf(topic: string): { readonly name: string; readonly type: string } {
@@ -29,7 +33,7 @@ export class Topology {
 
   queueOf(topic: string, group: string): string {
     const name = `${topic}.${group}`;
-    // 255 bytes is the limit of AMQP; the queues for delays have longer names.
+    // 255 bytes is the limit of AMQP.
     if (name.length > 230) throw new ValueError(`the names of topic and group are too long together: '${name}'`);
     return name;
   }
@@ -45,26 +49,33 @@ export class Topology {
     return name;
   }
 
-  /** Declares everything that a consumer needs; returns its queue. */
-  async declareConsumer(channel: AmqpChannel, request: ConsumeRequest): Promise<string> {
+  /** Declares everything that a consumer needs. */
+  async declareConsumer(channel: AmqpChannel, request: ConsumeRequest): Promise<ConsumerQueues> {
     const { topic, group, broadcast, deadLetterTopic } = request;
     const { queueType, deliveryLimit } = this.#config;
     const exchange = await this.declareExchange(channel, topic);
     const queue = this.queueOf(topic, group);
+    let suspects: string | null = null;
     if (broadcast) await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false });
     else {
-      const quorum = queueType === "quorum";
       if (deadLetterTopic !== null) await this.declareDeadLetters(channel, deadLetterTopic);
-      const args = {
-        "x-queue-type": queueType,
-        ...(quorum && { "x-delivery-limit": deliveryLimit }),
-        ...(deadLetterTopic !== null && { "x-dead-letter-exchange": deadLetterTopic }),
-      };
-      await channel.assertQueue(queue, { durable: true, arguments: args });
+      const options = (type: string) => ({
+        durable: true,
+        arguments: {
+          "x-queue-type": type,
+          ...(type === "quorum" && { "x-delivery-limit": deliveryLimit }),
+          ...(deadLetterTopic !== null && { "x-dead-letter-exchange": deadLetterTopic }),
+        },
+      });
+      await channel.assertQueue(queue, options(queueType));
+      await this.delays.bind(channel, "queue", queue);
+      suspects = `${queue}:suspects`;
+      // Only quorum queues count deliveries.
+      await channel.assertQueue(suspects, options("quorum"));
     }
     for (const [pattern, args] of this.#bindingsOf(topic, group))
       await channel.bindQueue(queue, exchange, pattern, args);
-    return queue;
+    return { queue, suspects };
   }
 
   async declareDeadLetters(channel: AmqpChannel, topic: string): Promise<void> {
@@ -76,47 +87,51 @@ export class Topology {
     await channel.bindQueue(topic, topic, "");
   }
 
-  /** The exchange for a publish with this delay, if it has been declared; else null. */
-  knownExchange({ declared, exchanges }: PublishChannel, topic: string, delay: number): string | null {
-    if (delay === 0) return exchanges.get(topic) ?? null;
-    const delayed = `${topic}.delay.${delay}`;
-    return isFresh(declared, delayed) ? delayed : null;
+  /** The exchange for a record, if everything that it needs has been declared; else null. */
+  knownExchange({ exchanges, delayed, levels }: PublishChannel, record: OutgoingRecord): string | null {
+    const { topic, delay, direct } = record;
+    const name = direct ? "" : exchanges.get(topic);
+    if (delay === 0 || name === undefined) return name ?? null;
+    const isDeclared = levels >= this.delays.levelsOf(delay) && (direct || delayed.has(name));
+    return isDeclared ? this.delays.exchangeOf(delay) : null;
   }
 
-  /** The exchange for a publish with this delay. */
-  async exchangeFor(
-    channel: AmqpChannel,
-    { declared, exchanges }: PublishChannel,
-    topic: string,
-    delay: number,
-  ): Promise<string> {
-    let name = exchanges.get(topic);
+  /** Declares what a record needs; returns its exchange. */
+  async exchangeFor(channel: AmqpChannel, publishing: PublishChannel, record: OutgoingRecord): Promise<string> {
+    const { exchanges, delayed } = publishing;
+    const { topic, delay, direct } = record;
+    let name = direct ? "" : exchanges.get(topic);
     if (name === undefined) {
       name = await this.declareExchange(channel, topic);
       if (exchanges.size > 10_000) exchanges.clear();
       exchanges.set(topic, name);
     }
     if (delay === 0) return name;
-    const delayed = `${topic}.delay.${delay}`;
-    if (!isFresh(declared, delayed)) {
-      await channel.assertExchange(delayed, "fanout", { durable: true, autoDelete: true });
-      await channel.assertQueue(delayed, delayQueue(delay, { "x-dead-letter-exchange": name }));
-      await channel.bindQueue(delayed, delayed, "");
-      declared.set(delayed, performance.now());
+    const count = this.delays.levelsOf(delay);
+    if (publishing.levels < count) {
+      await this.delays.declare(channel, count);
+      publishing.levels = count;
     }
-    return delayed;
+    // A queue was bound when its consumer was opened.
+    if (!direct) {
+      await this.delays.bind(channel, "exchange", name);
+      if (delayed.size > 10_000) delayed.clear();
+      delayed.add(name);
+    }
+    return this.delays.exchangeOf(delay);
   }
 
-  /** The queue whose messages go to another queue after the delay. */
-  async retryQueueFor({ channel, declared }: PublishChannel, queue: string, delay: number): Promise<string> {
-    if (delay === 0) return queue;
-    const name = `${queue}.retry.${delay}`;
-    if (!isFresh(declared, name)) {
-      const to = { "x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue };
-      await channel.assertQueue(name, delayQueue(delay, to));
-      declared.set(name, performance.now());
-    }
-    return name;
+  /** The record with the place to which it goes after its delay. */
+  waiting(record: OutgoingRecord): OutgoingRecord {
+    const { topic, direct, headers } = record;
+    const to = direct ? destination("queue", topic) : destination("exchange", this.exchangeOf(topic).name);
+    return { ...record, headers: { ...headers, [destinationHeader]: to } };
+  }
+
+  /** True if the key of a message decides on the queues that get it. */
+  routesByKey(topic: string): boolean {
+    const { type } = this.exchangeOf(topic);
+    return type === "direct" || type === "topic";
   }
 
   #bindingsOf(topic: string, group: string): (readonly [pattern: string, args: object])[] {
@@ -129,25 +144,4 @@ export class Topology {
       `the topic '${topic}' has a direct exchange: name the routing keys of '${group}' in 'bindings'`,
     );
   }
-}
-
-/** Delays of attempts differ at random: rounded up to few values, so that there are few queues. */
-export function rounded(delay: number): number {
-  if (delay <= 10) return delay <= 0 ? 0 : 10;
-  const power = 10 ** Math.floor(Math.log10(delay));
-  const step = [1, 1.5, 2, 3, 5, 7, 10].find((factor) => factor * power >= delay) ?? 10;
-  return Math.round(step * power);
-}
-
-/** Unused queues vanish. `expires` is so long that no message in the queue can vanish with it. */
-function delayQueue(delay: number, to: object): object {
-  const args = { "x-message-ttl": delay, "x-expires": delay * 2 + 2 * declareAgain, "x-queue-type": "classic", ...to };
-  return { durable: true, arguments: args };
-}
-
-function isFresh(declared: Map<string, number>, name: string): boolean {
-  const at = declared.get(name);
-  if (at !== undefined && performance.now() - at < declareAgain) return true;
-  if (declared.size > 1000) declared.clear();
-  return false;
 }

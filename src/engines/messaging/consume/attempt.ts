@@ -1,7 +1,8 @@
+import { isInstance } from "../../../errors/describe.js";
+import { type Deadlines, Expiry } from "../../../kit/time/deadlines.js";
 import { MessagingError } from "../errors.js";
 import { type Decision, decisionOf, type Message } from "../message.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
-import { type Deadlines, TimedCall } from "./deadlines.js";
 import { RefusedError } from "./handler.js";
 
 /**
@@ -11,8 +12,9 @@ import { RefusedError } from "./handler.js";
  * - refused: a guard refused the message.
  * - handler: the handler called `deadLetter()`.
  * - undeliverable: it was delivered again and again without a result, as to processes that were killed.
+ * - unreadable: the bytes at its place are no messages, or too many.
  */
-export type DeadReason = "failed" | "invalid" | "refused" | "handler" | "undeliverable";
+export type DeadReason = "failed" | "invalid" | "refused" | "handler" | "undeliverable" | "unreadable";
 
 /** The result of one attempt. Delays are in milliseconds; null for the pause of the retry options. */
 export type Outcome =
@@ -39,8 +41,8 @@ export function outcomeOf(message: Message, failure: { readonly error: unknown }
 
 /** The outcome of an error. */
 export function failed(error: unknown): Outcome {
-  if (error instanceof UndecodableError || isInvalidInput(error)) return { kind: "dead", reason: "invalid", error };
-  if (error instanceof RefusedError) return { kind: "dead", reason: "refused", error };
+  if (isInstance(error, UndecodableError) || isInvalidInput(error)) return { kind: "dead", reason: "invalid", error };
+  if (isInstance(error, RefusedError)) return { kind: "dead", reason: "refused", error };
   return { kind: "retry", error, delay: null };
 }
 
@@ -53,7 +55,7 @@ export function markReceived(error: unknown): unknown {
 }
 
 function isInvalidInput(error: unknown): boolean {
-  return error instanceof InvalidValueError && received.has(error);
+  return isInstance(error, InvalidValueError) && received.has(error);
 }
 
 function decided(decision: Decision, value: unknown): Outcome {
@@ -77,27 +79,18 @@ function milliseconds(seconds: number | null): number | null {
 
 /** The result of a handler; rejects and aborts when the time is up. */
 export function inTime(running: unknown, deadlines: Deadlines, abort: (reason: unknown) => void): unknown {
-  if (!(running instanceof Promise) || deadlines.timeout === 0) return running;
+  if (!(running instanceof Promise) || deadlines.milliseconds === 0) return running;
   return new Promise((resolve, reject) => {
-    const call = new LateCall(() => {
+    const call = new Expiry(() => {
       const error = tookTooLong(deadlines);
       abort(error);
       reject(error);
     });
-    deadlines.add(call, performance.now());
+    deadlines.add(call);
     running.then(resolve, reject).finally(() => deadlines.remove(call));
   });
 }
 
-class LateCall extends TimedCall {
-  readonly late: () => void;
-
-  constructor(late: () => void) {
-    super();
-    this.late = late;
-  }
-}
-
-export function tookTooLong({ timeout }: Deadlines): MessagingError {
-  return new MessagingError("TIMEOUT", `the handler took longer than ${timeout / 1000} s`);
+export function tookTooLong({ milliseconds }: Deadlines): MessagingError {
+  return new MessagingError("TIMEOUT", `the handler took longer than ${milliseconds / 1000} s`);
 }

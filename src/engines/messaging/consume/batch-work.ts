@@ -1,5 +1,5 @@
 import { MessagingError } from "../errors.js";
-import { countIn, own } from "../headers.js";
+import { countIn, frameworkHeaders } from "../headers.js";
 import { decisionOf, Message } from "../message.js";
 import { sizeOf, tooLarge } from "../publish/size.js";
 import { inTraceOf } from "../trace.js";
@@ -7,23 +7,23 @@ import { MessageTransaction, recordsOf, transactional } from "../transaction.js"
 import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
 import type { Batched } from "./batches.js";
 import { claimId, type HeldClaim } from "./claim.js";
-import { type Again, conclude, giveBack, isLast, type Once, undeliverable } from "./conclude.js";
+import { type AttemptResult, conclude, giveBack, isLast, type RetryLater, undeliverable } from "./conclude.js";
+import type { ConsumerContext, WorkResult } from "./consumer-context.js";
 import { cutDeadLetter, deadLetterRecord } from "./dead-letter.js";
 import type { BatchRun } from "./handler.js";
-import type { Held } from "./held.js";
-import type { WorkPlace, WorkResult } from "./place.js";
-import { receive } from "./receive.js";
-import { buried, rejected, sendReply } from "./reply.js";
+import type { InFlightMessage } from "./in-flight-message.js";
+import { deadLetterReply, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
+import { receive } from "./work.js";
 
 /** A delivery on its way through the handler of its batch. */
 interface Unit {
-  readonly held: Held;
+  readonly inFlight: InFlightMessage;
   readonly attempts: number;
   claim: HeldClaim | null;
   message: Message | null;
-  outcome: Once | null;
-  end: WorkResult | Again | null;
+  outcome: AttemptResult | null;
+  end: WorkResult | RetryLater | null;
   /** True if its outcome is that of a call with other messages: the error may be that of another one. */
   shared: boolean;
 }
@@ -34,54 +34,64 @@ interface Unit {
  */
 export async function workBatch(
   batch: readonly Batched[],
-  place: WorkPlace,
+  context: ConsumerContext,
   run: BatchRun,
-): Promise<(WorkResult | Again)[]> {
+): Promise<(WorkResult | RetryLater)[]> {
   const units = batch.map(unitOf);
-  await Promise.all(units.map((unit) => prepare(unit, place, run)));
+  await Promise.all(units.map((unit) => prepare(unit, context, run)));
   const open = units.filter((unit) => unit.end === null && unit.outcome === null);
-  const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
-  if (open.length > 0) await call(open, place, run, transaction);
-  if (transaction !== null) return commit(units, place, transaction);
+  const transaction = context.settings.transactional ? new MessageTransaction(context.broker) : null;
+  if (open.length > 0) await call(open, context, run, transaction);
+  if (transaction !== null) return commit(units, context, transaction);
   await Promise.all(units.map((unit) => endClaim(unit)));
   const ends = units.map((unit) => {
-    const { held, outcome, attempts, end } = unit;
-    return end ?? aloneAfter(unit, outcome!, place) ?? conclude(held, place, outcome!, attempts);
+    const { inFlight, outcome, attempts, end } = unit;
+    return end ?? aloneAfter(unit, outcome!, context) ?? conclude(inFlight, context, outcome!, attempts);
   });
-  return announced(await Promise.all(ends), place, open[0]?.outcome);
+  return announced(await Promise.all(ends), context, open[0]?.outcome);
 }
 
-function unitOf({ held, attempts }: Batched): Unit {
-  return { held, attempts, claim: null, message: null, outcome: null, end: null, shared: false };
+function unitOf({ inFlight, attempts }: Batched): Unit {
+  return { inFlight, attempts, claim: null, message: null, outcome: null, end: null, shared: false };
 }
 
 /**
  * A batch has failed for the last time, and nobody knows which of its messages is to blame: each of them has one more attempt
  * alone. Null for any other outcome.
  */
-function aloneAfter({ held, attempts, shared }: Unit, outcome: Once, place: WorkPlace): Again | null {
-  if (!shared || held.lost || outcome.kind !== "retry" || !isLast(outcome.error, attempts + 1, place)) return null;
+function aloneAfter(
+  { inFlight, attempts, shared }: Unit,
+  outcome: AttemptResult,
+  context: ConsumerContext,
+): RetryLater | null {
+  if (!shared || inFlight.lost || outcome.kind !== "retry" || !isLast(outcome.error, attempts + 1, context))
+    return null;
   return { attempts: attempts + 1, pause: 0, alone: true };
 }
 
 /** Logs that messages of a batch are handled one by one from now on. */
-function announced<Ends extends readonly (WorkResult | Again)[]>(
+function announced<Ends extends readonly (WorkResult | RetryLater)[]>(
   ends: Ends,
-  place: WorkPlace,
-  outcome?: Once | null,
+  context: ConsumerContext,
+  outcome?: AttemptResult | null,
 ): Ends {
   const count = ends.filter((end) => typeof end !== "string" && end.alone).length;
   if (count > 0) {
     const error = outcome?.kind === "retry" ? { error: outcome.error } : {};
-    place.logger.warn(`a batch of '${place.topic}' failed: ${count} messages are handled one by one`, error);
+    context.logger.warn(`a batch of '${context.topic}' failed: ${count} messages are handled one by one`, error);
   }
   return ends;
 }
 
 /** The outcome of one delivery without a broker: for tests. */
-export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, number: number): Promise<Outcome> {
-  const unit = unitOf({ held, attempts: number - 1 });
-  const message = await receive(held, place, number);
+export async function handleAlone(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  run: BatchRun,
+  number: number,
+): Promise<Outcome> {
+  const unit = unitOf({ inFlight, attempts: number - 1 });
+  const message = await receive(inFlight, context, number);
   if (!(message instanceof Message)) return message;
   unit.message = message;
   try {
@@ -89,29 +99,29 @@ export async function handleAlone(held: Held, place: WorkPlace, run: BatchRun, n
   } catch (error) {
     return failed(error);
   }
-  const transaction = place.settings.transactional ? new MessageTransaction(place.broker) : null;
-  await call([unit], place, run, transaction);
+  const transaction = context.settings.transactional ? new MessageTransaction(context.broker) : null;
+  await call([unit], context, run, transaction);
   const outcome = unit.outcome as Outcome;
   if (transaction === null || (outcome.kind !== "done" && outcome.kind !== "reject")) return outcome;
-  await transactional(place.broker)(recordsOf(transaction), []);
+  await transactional(context.broker)(recordsOf(transaction), []);
   return outcome;
 }
 
 /** Everything before the handler: a message that ends here does not reach it. */
-async function prepare(unit: Unit, place: WorkPlace, run: BatchRun): Promise<void> {
-  const { held, attempts } = unit;
-  const before = countIn(held.delivery.record.headers, own.attempt);
-  if (held.lost) unit.end = "lost";
-  else if (place.stopping.aborted) unit.end = await giveBack(held, place, attempts, before);
-  else unit.end = attempts === before ? await undeliverable(held, place, attempts) : null;
+async function prepare(unit: Unit, context: ConsumerContext, run: BatchRun): Promise<void> {
+  const { inFlight, attempts } = unit;
+  const before = countIn(inFlight.delivery.record.headers, frameworkHeaders.attempt);
+  if (inFlight.lost) unit.end = "lost";
+  else if (context.stopping.aborted) unit.end = await giveBack(inFlight, context, attempts, before);
+  else unit.end = attempts === before ? await undeliverable(inFlight, context, attempts) : null;
   if (unit.end !== null) return;
-  const claim = await claimId(held, place);
+  const claim = await claimId(inFlight, context);
   if ("kind" in claim) {
     unit.outcome = claim;
     return;
   }
   unit.claim = claim;
-  const message = await receive(held, place, attempts + 1);
+  const message = await receive(inFlight, context, attempts + 1);
   if (!(message instanceof Message)) {
     unit.outcome = message;
     return;
@@ -126,21 +136,21 @@ async function prepare(unit: Unit, place: WorkPlace, run: BatchRun): Promise<voi
 
 async function call(
   units: readonly Unit[],
-  place: WorkPlace,
+  context: ConsumerContext,
   run: BatchRun,
   transaction: MessageTransaction | null,
 ): Promise<void> {
   const messages = units.map(({ message }) => message!);
-  const records = units.map(({ held }) => held.delivery.record);
+  const records = units.map(({ inFlight }) => inFlight.delivery.record);
   const start = performance.now();
-  await inTraceOf(records, place, null, async (span) => {
+  await inTraceOf(records, context, null, async (span) => {
     let failure: { readonly error: unknown } | null = null;
     let value: unknown;
     const abort = (reason: unknown) => {
-      for (const { held } of units) held.abort(reason);
+      for (const { inFlight } of units) inFlight.abort(reason);
     };
     try {
-      value = await inTime(run.run(messages, transaction), place.deadlines, abort);
+      value = await inTime(run.run(messages, transaction), context.deadlines, abort);
     } catch (error) {
       failure = { error };
     }
@@ -149,7 +159,7 @@ async function call(
       unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
       unit.shared = units.length > 1 && failure !== null && decisionOf(unit.message!) === null;
     }
-    place.attempted(start, failure === null);
+    context.attempted(start, failure === null);
   });
 }
 
@@ -160,74 +170,78 @@ async function endClaim({ claim, outcome }: Unit): Promise<void> {
 /** Ends the transaction of a batch: all its messages are handled with what was published, or none is. */
 async function commit(
   units: readonly Unit[],
-  place: WorkPlace,
+  context: ConsumerContext,
   transaction: MessageTransaction,
-): Promise<(WorkResult | Again)[]> {
+): Promise<(WorkResult | RetryLater)[]> {
   const open = units.filter((unit) => unit.end === null);
   const late = open.find(
     ({ outcome }) => outcome!.kind === "retry" || outcome!.kind === "requeue" || outcome!.kind === "busy",
   );
   if (late === undefined) {
-    const failure = open.length === 0 ? null : await transact(open, place, transaction);
+    const failure = open.length === 0 ? null : await transact(open, context, transaction);
     if (failure === null) {
       await Promise.all(open.map((unit) => endClaim(unit)));
-      for (const { held, outcome } of open) replyTo(held, place, outcome!);
+      for (const { inFlight, outcome } of open) replyTo(inFlight, context, outcome!);
       return units.map(({ outcome, end }) => end ?? resultOf(outcome!));
     }
     await Promise.all(open.map((unit) => unit.claim?.end(false)));
-    place.logger.warn(`a transaction of '${place.topic}' failed: it is tried again`, { error: failure });
-    const pause = pauseAfter(1, place.settings.retry);
+    context.logger.warn(`a transaction of '${context.topic}' failed: it is tried again`, { error: failure });
+    const pause = pauseAfter(1, context.settings.retry);
     // Some of them may be lost. The others are still ours, and nobody else would handle them.
-    return units.map(({ end, held, attempts }) => end ?? (held.lost ? "lost" : { attempts, pause }));
+    return units.map(({ end, inFlight, attempts }) => end ?? (inFlight.lost ? "lost" : { attempts, pause }));
   }
   await Promise.all(open.map((unit) => unit.claim?.end(false)));
   const { outcome } = late;
   for (const unit of open) unit.shared = open.length > 1;
-  const ends = units.map(async (unit) => unit.end ?? (await again(unit, place, outcome!)));
-  return announced(await Promise.all(ends), place, outcome);
+  const ends = units.map(async (unit) => unit.end ?? (await again(unit, context, outcome!)));
+  return announced(await Promise.all(ends), context, outcome);
 }
 
 /** The transaction was not committed: each of its messages has failed as the first of them. */
-async function again(unit: Unit, place: WorkPlace, outcome: Once): Promise<WorkResult | Again> {
-  const { settings } = place;
-  const { held, attempts } = unit;
+async function again(unit: Unit, context: ConsumerContext, outcome: AttemptResult): Promise<WorkResult | RetryLater> {
+  const { settings } = context;
+  const { inFlight, attempts } = unit;
   if (outcome.kind !== "retry") return { attempts, pause: pauseAfter(1, settings.retry) };
   if (attempts + 1 < settings.retry.attempts) {
-    place.logger.warn(`a transaction of '${place.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
+    context.logger.warn(`a transaction of '${context.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
     return { attempts: attempts + 1, pause: outcome.delay ?? pauseAfter(attempts + 1, settings.retry) };
   }
-  return aloneAfter(unit, outcome, place) ?? conclude(held, place, outcome, attempts);
+  return aloneAfter(unit, outcome, context) ?? conclude(inFlight, context, outcome, attempts);
 }
 
-async function transact(units: readonly Unit[], place: WorkPlace, transaction: MessageTransaction): Promise<unknown> {
-  const { topic, settings, broker } = place;
+async function transact(
+  units: readonly Unit[],
+  context: ConsumerContext,
+  transaction: MessageTransaction,
+): Promise<unknown> {
+  const { topic, settings, broker } = context;
   try {
-    const dead = units.flatMap(({ held, outcome, attempts }) => {
+    const dead = units.flatMap(({ inFlight, outcome, attempts }) => {
       if (outcome?.kind !== "dead" || settings.deadLetter === null) return [];
       const { reason, error } = outcome;
       const death = { topic, group: settings.group, reason, error, attempts: attempts + 1 };
-      const letter = deadLetterRecord(held.delivery.record, settings.deadLetter, death);
+      const letter = deadLetterRecord(inFlight.delivery.record, settings.deadLetter, death);
       // One that the broker refuses would fail the transaction again and again.
       return [tooLarge(letter, sizeOf(letter), broker) === null ? letter : cutDeadLetter(letter)];
     });
-    const deliveries = units.map(({ held }) => held.delivery);
-    const settled = units.map(({ held }) => held.begin());
+    const deliveries = units.map(({ inFlight }) => inFlight.delivery);
+    const settled = units.map(({ inFlight }) => inFlight.begin());
     if (settled.includes(false)) throw new MessagingError("LOST", "a message of the batch belongs to another consumer");
     await transactional(broker)([...recordsOf(transaction), ...dead], deliveries);
     return null;
   } catch (error) {
-    for (const { held } of units) held.undo();
+    for (const { inFlight } of units) inFlight.undo();
     return error;
   }
 }
 
-function replyTo(held: Held, place: WorkPlace, outcome: Once): void {
-  if (outcome.kind === "done") sendReply(held, place, { value: outcome.value });
-  else if (outcome.kind === "reject") sendReply(held, place, rejected(outcome.reason));
-  else if (outcome.kind === "dead") sendReply(held, place, buried(outcome.error));
+function replyTo(inFlight: InFlightMessage, context: ConsumerContext, outcome: AttemptResult): void {
+  if (outcome.kind === "done") sendReply(inFlight, context, { value: outcome.value });
+  else if (outcome.kind === "reject") sendReply(inFlight, context, rejected(outcome.reason));
+  else if (outcome.kind === "dead") sendReply(inFlight, context, deadLetterReply(outcome.error));
 }
 
-function resultOf(outcome: Once): WorkResult {
+function resultOf(outcome: AttemptResult): WorkResult {
   if (outcome.kind === "dead") return "dead";
   return outcome.kind === "reject" ? "rejected" : outcome.kind === "duplicate" ? "duplicate" : "done";
 }

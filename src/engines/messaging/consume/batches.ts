@@ -1,12 +1,12 @@
-import type { Again } from "./conclude.js";
-import type { Held } from "./held.js";
-import type { WorkResult } from "./place.js";
-import type { Ended, Flow } from "./singles.js";
-import { sleep } from "./sleep.js";
+import { sleep } from "../../../kit/time/within.js";
+import type { RetryLater } from "./conclude.js";
+import type { Ended, WorkResult } from "./consumer-context.js";
+import type { InFlightMessage } from "./in-flight-message.js";
+import type { Flow } from "./lanes.js";
 
 /** A delivery in a batch, with the attempts that were made. */
 export interface Batched {
-  readonly held: Held;
+  readonly inFlight: InFlightMessage;
   attempts: number;
 }
 
@@ -25,9 +25,9 @@ interface BatchesParts {
   /** True if a message that waits for its next attempt holds up all others, not only those of its key. */
   readonly strict: boolean;
   readonly stopping: AbortSignal;
-  attemptsOf(held: Held): number;
+  attemptsOf(inFlight: InFlightMessage): number;
   /** Handles a batch. The results are in its order. Must not reject. */
-  work(batch: readonly Batched[]): Promise<readonly (WorkResult | Again)[]>;
+  work(batch: readonly Batched[]): Promise<readonly (WorkResult | RetryLater)[]>;
   readonly ended: Ended;
 }
 
@@ -36,13 +36,15 @@ interface BatchesParts {
  * one that waits for its next attempt holds up those of its key. A message whose batch has failed for the last time is a batch
  * of its own.
  */
-export class Batches implements Flow {
+export class Batches implements Flow<InFlightMessage> {
   readonly #parts: BatchesParts;
   /** In the order of their numbers. */
   #queue: Entry[] = [];
   /** Keys with messages in a batch that runs, or that wait for their next attempt. */
   readonly #busy = new Set<string>();
   readonly #idle: (() => void)[] = [];
+  readonly #quiet: (() => void)[] = [];
+  #paused = false;
   #number = 0;
   #entries = 0;
   /** Messages of the queue that are a batch of their own. */
@@ -60,14 +62,28 @@ export class Batches implements Flow {
     return this.#running;
   }
 
-  add(held: Held): void {
+  add(inFlight: InFlightMessage): void {
     this.#entries++;
-    this.#queue.push({ held, attempts: this.#parts.attemptsOf(held), number: this.#number++, alone: false });
+    this.#queue.push({ inFlight, attempts: this.#parts.attemptsOf(inFlight), number: this.#number++, alone: false });
     this.#next();
   }
 
-  outside<T>(wait: () => Promise<T>): Promise<T> {
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
     return wait();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#next();
+  }
+
+  quiet(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#quiet.push(resolve));
   }
 
   idle(): Promise<void> {
@@ -94,7 +110,7 @@ export class Batches implements Flow {
   #start(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    while (this.#running < this.#parts.concurrency) {
+    while (!this.#paused && this.#running < this.#parts.concurrency) {
       const batch = this.#take();
       if (batch.length === 0) return;
       this.#running++;
@@ -164,12 +180,17 @@ export class Batches implements Flow {
       else void this.#later(group.entries, group.pause, key);
     }
     this.#running--;
+    if (this.#running === 0) for (const resolve of this.#quiet.splice(0)) resolve();
     this.#next();
   }
 
   async #later(entries: readonly Entry[], pause: number, key: string | null): Promise<void> {
-    for (const { held } of entries) held.renew();
-    await sleep(pause, this.#parts.stopping, entries[0]!.held.signal);
+    for (const { inFlight } of entries) {
+      inFlight.renew();
+      // Where it holds up all others, nothing can be taken meanwhile.
+      if (!this.#parts.strict) inFlight.delivery.wait?.();
+    }
+    await sleep(pause, this.#parts.stopping, entries[0]!.inFlight.signal);
     if (key !== null) this.#busy.delete(key);
     for (const { alone } of entries) if (alone) this.#alone++;
     this.#queue = [...entries, ...this.#queue].sort((a, b) => a.number - b.number);
@@ -177,11 +198,11 @@ export class Batches implements Flow {
   }
 
   #end(entry: Entry, result: WorkResult): void {
-    this.#parts.ended(entry.held, result);
+    this.#parts.ended(entry.inFlight, result);
     if (--this.#entries === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #keyOf({ held }: Entry): string | null {
-    return this.#parts.strict ? "" : held.delivery.record.key;
+  #keyOf({ inFlight }: Entry): string | null {
+    return this.#parts.strict ? "" : inFlight.delivery.record.key;
   }
 }

@@ -1,6 +1,6 @@
 import { named } from "./conclude.js";
-import type { Held } from "./held.js";
-import type { WorkPlace } from "./place.js";
+import type { ConsumerContext } from "./consumer-context.js";
+import type { InFlightMessage } from "./in-flight-message.js";
 import type { Claim } from "./processed.js";
 
 /** Milliseconds of a claim on a message id; renewed while the handler runs. */
@@ -17,14 +17,14 @@ const free: HeldClaim = { end: async () => {} };
 
 /** Claims the id of a message, where the consumer handles each id once. */
 export async function claimId(
-  held: Held,
-  place: WorkPlace,
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
 ): Promise<HeldClaim | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delay: number }> {
-  const { settings, store } = place;
+  const { settings, store } = context;
   if (store === null) return free;
-  const id = `${settings.group}:${place.topic}:${held.delivery.record.id}`;
+  const id = `${settings.group}:${context.topic}:${inFlight.delivery.record.id}`;
   const silent = (error: unknown) =>
-    place.logger.warn("the store of message ids does not respond", { ...named(held), error });
+    context.logger.warn("the store of message ids does not respond", { ...named(inFlight), error });
   let claim: Claim | "done" | "busy";
   try {
     claim = await store.begin(id, lease);
@@ -36,7 +36,7 @@ export async function claimId(
   if (claim === "done") return { kind: "duplicate" };
   if (claim === "busy") return { kind: "busy", delay: busyPause };
   const mine = claim;
-  const renewal = setInterval(() => void renew(held, mine), lease / 3);
+  const renewal = setInterval(() => void renew(inFlight, mine), lease / 3);
   return {
     async end(handled) {
       clearInterval(renewal);
@@ -46,7 +46,7 @@ export async function claimId(
   };
 }
 
-async function renew(held: Held, claim: Claim): Promise<void> {
+async function renew(inFlight: InFlightMessage, claim: Claim): Promise<void> {
   const kept = await claim.renew(lease).catch(() => true);
-  if (!kept) held.lose();
+  if (!kept) inFlight.lose();
 }

@@ -1,21 +1,22 @@
 import { setMaxListeners } from "node:events";
-import type { Logger } from "../../../internal/logger.js";
-import type { Tracer } from "../../../internal/tracer.js";
+import type { Logger } from "../../../kit/logger.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import { Deadlines } from "../../../kit/time/deadlines.js";
+import { sleep, within } from "../../../kit/time/within.js";
+import type { Tracer } from "../../../kit/tracer.js";
 import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
-import { countIn, own } from "../headers.js";
+import { countIn, frameworkHeaders } from "../headers.js";
 import type { Publisher } from "../publish/publisher.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
-import { Deadlines } from "./deadlines.js";
+import type { ConsumerContext, Ended, WorkResult } from "./consumer-context.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
-import { Held } from "./held.js";
+import { InFlightMessage } from "./in-flight-message.js";
 import type { Inbox, InboxOutcome } from "./inbox.js";
+import { type Flow, Lanes } from "./lanes.js";
 import type { ConsumerSettings } from "./options.js";
-import type { WorkPlace, WorkResult } from "./place.js";
 import type { ProcessedStore } from "./processed.js";
-import { type Ended, type Flow, Singles } from "./singles.js";
-import { sleep } from "./sleep.js";
 import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
@@ -64,16 +65,18 @@ export interface ConsumerParts {
 
 const firstPause = 250;
 const longestPause = 15_000;
+/** Milliseconds until a message is given back after a fault of the consumer itself. */
+const faultPause = 1000;
 
 /** Takes deliveries from a broker and has them handled: concurrency, order, the drain, and the reopening after a failure. */
 export class Consumer implements Subscription {
   readonly topic: string;
   readonly group: string;
   readonly #parts: ConsumerParts;
-  readonly #place: WorkPlace;
-  readonly #flow: Flow;
+  readonly #context: ConsumerContext;
+  readonly #flow: Flow<InFlightMessage>;
   readonly #stopping = new AbortController();
-  readonly #held = new Map<Delivery, Held>();
+  readonly #inFlight = new Map<Delivery, InFlightMessage>();
   readonly #results: Record<WorkResult, number>;
   #source: BrokerConsumer | null = null;
   #paused = false;
@@ -97,11 +100,11 @@ export class Consumer implements Subscription {
     };
     const stopping = this.#stopping.signal;
     setMaxListeners(0, stopping);
-    const outside = <T>(wait: () => Promise<T>) => this.#flow.outside(wait);
+    const withoutSlot = <T>(wait: () => Promise<T>) => this.#flow.withoutSlot(wait);
     const shared = { topic, settings, broker, publisher, store, inbox, logger };
-    const deadlines = new Deadlines(settings.timeout);
-    const fault = (held: Held, error: unknown) => this.#fault(held, error);
-    this.#place = { ...shared, deadlines, stopping, tracer, outside, attempted: onAttempt, fault };
+    const deadlines = new Deadlines(settings.timeout, { keepsAlive: true });
+    const fault = (inFlight: InFlightMessage, error: unknown) => this.#fault(inFlight, error);
+    this.#context = { ...shared, deadlines, stopping, tracer, withoutSlot, attempted: onAttempt, fault };
     this.#flow = this.#makeFlow();
   }
 
@@ -113,9 +116,14 @@ export class Consumer implements Subscription {
     return this.#paused;
   }
 
-  /** Opens the consumer for the first time. Rejects if the broker refuses it. */
+  /** Opens the consumer for the first time. Rejects if the broker refuses it. One that is lost right after is opened again. */
   async open(): Promise<void> {
-    this.#source = await this.#open();
+    try {
+      this.#source = await this.#open();
+    } catch (error) {
+      if (!(error instanceof MessagingError) || error.code !== "LOST") throw error;
+      this.#failed(error);
+    }
   }
 
   pause(): void {
@@ -140,7 +148,7 @@ export class Consumer implements Subscription {
   }
 
   stats(): SubscriptionStats {
-    return { running: this.#flow.running, held: this.#held.size, results: { ...this.#results } };
+    return { running: this.#flow.running, held: this.#inFlight.size, results: { ...this.#results } };
   }
 
   close(): Promise<void> {
@@ -150,10 +158,10 @@ export class Consumer implements Subscription {
   /** Runs the handler once with a record that no broker has delivered: for tests. */
   handleOnce(record: IncomingRecord, attempt: number): Promise<InboxOutcome> {
     const nothing = async () => {};
-    const held = new Held({ record, earlier: 0, ack: nothing, release: nothing });
+    const inFlight = new InFlightMessage({ record, earlier: 0, ack: nothing, release: nothing });
     const { run } = this.#parts;
-    if (typeof run === "function") return handleBehindInbox(held, this.#place, run, attempt);
-    return handleAlone(held, this.#place, run, attempt);
+    if (typeof run === "function") return handleBehindInbox(inFlight, this.#context, run, attempt);
+    return handleAlone(inFlight, this.#context, run, attempt);
   }
 
   /**
@@ -173,11 +181,18 @@ export class Consumer implements Subscription {
       deliver: (delivery) => {
         if (!opening.over) this.#take(delivery, opening);
       },
-      lost: (delivery) => this.#held.get(delivery)?.lose(),
+      lost: (delivery) => this.#inFlight.get(delivery)?.lose(),
+      hold: async (timeout) => {
+        // Messages of a consumer that ends are given back: they must pass.
+        if (!this.#stopping.signal.aborted) this.#flow.pause();
+        await within(this.#flow.quiet(), timeout);
+      },
+      resume: () => this.#flow.resume(),
       failed: (error) => {
         if (opening.over) return;
         opening.over = true;
-        for (const held of this.#held.values()) if (held.opening === opening) held.lose();
+        this.#flow.resume();
+        for (const inFlight of this.#inFlight.values()) if (inFlight.opening === opening) inFlight.lose();
         if (opening.begun) this.#failed(error);
       },
     };
@@ -193,19 +208,19 @@ export class Consumer implements Subscription {
   }
 
   #take(delivery: Delivery, opening: object): void {
-    const only = delivery.record.headers[own.group];
+    const only = delivery.record.headers[frameworkHeaders.group];
     if (only !== undefined && only !== this.group) {
       // It was sent back from the dead letters of another group.
-      void new Held(delivery).settle(async () => delivery.ack()).catch(() => {});
+      void new InFlightMessage(delivery).settle(async () => delivery.ack()).catch(() => {});
       return;
     }
-    const held = new Held(delivery, opening);
-    this.#held.set(delivery, held);
-    this.#flow.add(held);
+    const inFlight = new InFlightMessage(delivery, opening);
+    this.#inFlight.set(delivery, inFlight);
+    this.#flow.add(inFlight);
   }
 
-  #ended(held: Held, result: WorkResult): void {
-    this.#held.delete(held.delivery);
+  #ended(inFlight: InFlightMessage, result: WorkResult): void {
+    this.#inFlight.delete(inFlight.delivery);
     this.#results[result]++;
     try {
       this.#parts.onResult(result);
@@ -214,11 +229,20 @@ export class Consumer implements Subscription {
     }
   }
 
-  #makeFlow(): Flow {
+  #makeFlow(): Flow<InFlightMessage> {
     const { run, settings } = this.#parts;
-    const ended: Ended = (held, result) => this.#ended(held, result);
+    const ended: Ended = (inFlight, result) => this.#ended(inFlight, result);
     if (typeof run === "function") {
-      return new Singles(settings.concurrency, (held, end) => work(held, this.#place, run, end), ended);
+      const end: Ended = (inFlight, result) => {
+        ended(inFlight, result);
+        lanes.end(inFlight);
+      };
+      const lanes: Lanes<InFlightMessage> = new Lanes(
+        settings.concurrency,
+        ({ delivery }) => delivery.record.key,
+        (inFlight) => work(inFlight, this.#context, run, end),
+      );
+      return lanes;
     }
     return new Batches({
       ...(settings.batch ?? { size: 1, wait: 0 }),
@@ -226,18 +250,20 @@ export class Consumer implements Subscription {
       strict: settings.transactional,
       stopping: this.#stopping.signal,
       ended,
-      attemptsOf: (held) => countIn(held.delivery.record.headers, own.attempt),
+      attemptsOf: (inFlight) => countIn(inFlight.delivery.record.headers, frameworkHeaders.attempt),
       work: (batch) =>
-        workBatch(batch, this.#place, run).catch((error) =>
-          Promise.all(batch.map(({ held }) => this.#fault(held, error))),
+        workBatch(batch, this.#context, run).catch((error) =>
+          Promise.all(batch.map(({ inFlight }) => this.#fault(inFlight, error))),
         ),
     });
   }
 
   /** A fault of this machinery must not lose the message: the broker gets it back. */
-  async #fault(held: Held, error: unknown): Promise<WorkResult> {
+  async #fault(inFlight: InFlightMessage, error: unknown): Promise<WorkResult> {
     this.#parts.logger.error(`the consumer of '${this.topic}' failed`, { error });
-    await held.settle((delivery) => delivery.release()).catch(() => {});
+    // Not at once: it may fail in the same way as soon as it is back.
+    await this.#flow.withoutSlot(() => sleep(faultPause, this.#stopping.signal, inFlight.signal));
+    await inFlight.settle((delivery) => delivery.release()).catch(() => {});
     return "released";
   }
 
@@ -254,9 +280,8 @@ export class Consumer implements Subscription {
 
   async #reopen(): Promise<void> {
     const { signal } = this.#stopping;
-    for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
-      // Half of the pause is random, so that the workers of a service do not come back all at once.
-      await sleep(pause / 2 + (Math.random() * pause) / 2, signal);
+    for (let attempt = 0; ; attempt++) {
+      await sleep(backoff(attempt, firstPause, longestPause), signal);
       if (signal.aborted) return;
       try {
         const source = await this.#open();
@@ -272,32 +297,22 @@ export class Consumer implements Subscription {
 
   async #drain(timeout: number): Promise<void> {
     this.#stopping.abort();
+    this.#flow.resume();
     const { logger } = this.#parts;
     await this.#opening;
     await this.#source?.stop().catch((error: unknown) => logger.warn("a consumer could not be stopped", { error }));
-    if (!(await this.#idleWithin(timeout))) {
-      const late = [...this.#held.values()];
+    if (await within(this.#flow.idle(), timeout, () => true)) {
+      const late = [...this.#inFlight.values()];
       logger.warn(`${late.length} messages of '${this.topic}' were not finished in time: they go to others`);
-      for (const held of late) {
-        const release = held.settle((delivery) => delivery.release()).catch(() => {});
-        held.abort(new MessagingError("LOST", "the consumer ends"));
+      for (const inFlight of late) {
+        const release = inFlight.settle((delivery) => delivery.release()).catch(() => {});
+        inFlight.abort(new MessagingError("LOST", "the consumer ends"));
         await release;
-        held.lose();
+        inFlight.lose();
       }
     }
     await this.#source?.close().catch((error: unknown) => logger.warn("a consumer could not be closed", { error }));
     this.#source = null;
     this.#parts.onClosed(this);
-  }
-
-  async #idleWithin(timeout: number): Promise<boolean> {
-    const enough = new AbortController();
-    const idle = this.#flow.idle().then(() => true);
-    const late = sleep(timeout, enough.signal).then(() => false);
-    try {
-      return await Promise.race([idle, late]);
-    } finally {
-      enough.abort();
-    }
   }
 }

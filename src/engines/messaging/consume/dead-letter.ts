@@ -1,7 +1,7 @@
-import { describeError } from "../../../errors/describe.js";
+import { describeError, isInstance } from "../../../errors/describe.js";
 import type { Issue } from "../../../validation/issues.js";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
-import { countIn, headerText, isOwn, own, withoutOwn } from "../headers.js";
+import { countIn, frameworkHeaders, headerText, isOwn, withoutOwn } from "../headers.js";
 import { InvalidValueError } from "../values.js";
 import type { DeadReason } from "./attempt.js";
 
@@ -19,21 +19,21 @@ const mostIssues = 10;
 
 /** The record of a dead letter: the message as it was, and the reason in its headers. */
 export function deadLetterRecord(record: IncomingRecord, deadTopic: string, death: Death): OutgoingRecord {
-  const replays = countIn(record.headers, own.replays);
+  const replays = countIn(record.headers, frameworkHeaders.replays);
   const headers: Record<string, string> = {
     // Other programs can write headers of ours too: those of dead letters would hide this one, or another.
     ...withoutOwn(record.headers),
-    ...(replays > 0 && { [own.replays]: String(replays) }),
-    [own.reason]: death.reason,
-    [own.error]: errorText(death.error),
-    [own.deadTopic]: death.topic,
-    [own.deadGroup]: death.group,
-    [own.deadAt]: new Date().toISOString(),
-    [own.attempt]: String(death.attempts),
+    ...(replays > 0 && { [frameworkHeaders.replays]: String(replays) }),
+    [frameworkHeaders.reason]: death.reason,
+    [frameworkHeaders.error]: errorText(death.error),
+    [frameworkHeaders.deadTopic]: death.topic,
+    [frameworkHeaders.deadGroup]: death.group,
+    [frameworkHeaders.deadAt]: new Date().toISOString(),
+    [frameworkHeaders.attempt]: String(death.attempts),
   };
-  if (death.error instanceof InvalidValueError) {
+  if (isInstance(death.error, InvalidValueError)) {
     const issues = death.error.issues.slice(0, mostIssues).map(shortIssue);
-    headers[own.issues] = headerText(JSON.stringify(issues), 8000);
+    headers[frameworkHeaders.issues] = headerText(JSON.stringify(issues), 8000);
   }
   const { id, key, body, timestamp } = record;
   return { topic: deadTopic, id, key, headers, body, timestamp, delay: 0, foreign: true };
@@ -45,7 +45,7 @@ export function deadLetterRecord(record: IncomingRecord, deadTopic: string, deat
  */
 export function cutDeadLetter(letter: OutgoingRecord): OutgoingRecord {
   const headers = Object.fromEntries(Object.entries(letter.headers).filter(([name]) => isOwn(name)));
-  headers[own.deadCut] = String(letter.body.length);
+  headers[frameworkHeaders.deadCut] = String(letter.body.length);
   return { ...letter, key: null, headers, body: letter.body.subarray(0, keptBytes) };
 }
 
@@ -57,5 +57,5 @@ function shortIssue({ loc, msg, type }: Issue): object {
 
 function errorText(error: unknown): string {
   const { name, message } = describeError(error);
-  return headerText(error instanceof Error && name !== "Error" ? `${name}: ${message}` : message);
+  return headerText(isInstance(error, Error) && name !== "Error" ? `${name}: ${message}` : message);
 }

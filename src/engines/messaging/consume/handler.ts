@@ -3,7 +3,7 @@ import { HttpError } from "../../../errors/http-error.js";
 import type { Host } from "../../../feature/host.js";
 import { type Guard, type GuardFunction, guardName, toCheck } from "../../../guards/guard.js";
 import type { Request } from "../../../http/request.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Injected } from "../../../pipeline/endpoint.js";
 import type { Message } from "../message.js";
 import type { MessageTransaction } from "../transaction.js";

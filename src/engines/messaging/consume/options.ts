@@ -1,70 +1,98 @@
 import type { Inject, Provided } from "../../../di/depends.js";
 import { type Guard, isGuard } from "../../../guards/guard.js";
-import { type Check, type Checks, is, readOptions, required } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
+import { milliseconds } from "../../../kit/duration.js";
+import { type Check, is } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { Transaction } from "../../db/database.js";
-import type { Broker, BrokerName } from "../broker.js";
+import { type Broker, isBrokerName } from "../broker.js";
 import type { Message } from "../message.js";
 import { checkTopicName, type OutputOf, type Topic, type ValueSchema } from "../topic.js";
 import type { MessageTransaction } from "../transaction.js";
 import type { ProcessedStore } from "./processed.js";
 import { type RetryOptions, type RetrySettings, readRetry } from "./retry.js";
 
-/** Options of a consumer. Times are in seconds. */
-export interface ConsumerOptions {
+const isTopicName: Check<string> = (value) => {
+  try {
+    checkTopicName(value);
+    return undefined;
+  } catch {
+    return "a topic's name";
+  }
+};
+
+const isSchemaOption: Check<ValueSchema> = (value) =>
+  (typeof value === "object" && value !== null) || typeof value === "function"
+    ? undefined
+    : "a schema (zod, valibot, arktype ...) or a model";
+
+const isGuardOption: Check<Guard> = (value) =>
+  isGuard(value) ? undefined : "a guard (a function, or an object with check)";
+
+const batchOptions = options("batch", {
+  /** The most messages of a batch. */
+  size: option.required(is.integer(1, 10_000)),
+  /** Time that a batch waits until it is full. Default 0: it takes the messages that have arrived. */
+  wait: option.duration(0, 0, "1m"),
+});
+
+/** Batches of messages for one call of a handler. */
+export type BatchOptions = OptionsOf<typeof batchOptions.fields> & { readonly size: number };
+
+const idempotentOptions = options("idempotent", {
+  /** Time for which ids are remembered. Default 1 day. */
+  keep: option.duration("1d", "1s"),
+  /** Default: the key-value store, or the memory of the process without one. */
+  store: option<ProcessedStore>(is.object),
+});
+
+export type IdempotentOptions = OptionsOf<typeof idempotentOptions.fields>;
+
+const consumerOptions = options("a consumer", {
   /** The group: each message is handled by one consumer of each group. Default: that of the broker's configuration. */
-  readonly group?: string;
+  group: option(isTopicName),
   /** The broker, in an application that has several. */
-  readonly broker?: BrokerName;
+  broker: option(isBrokerName),
   /** Messages that are handled at a time. Those of one key are handled one after the other. Default 10. */
-  readonly concurrency?: number;
+  concurrency: option(is.integer(1, 10_000)),
   /** Messages that the broker hands over at a time. Default: that of the broker, or twice the concurrency. */
-  readonly prefetch?: number;
+  prefetch: option(is.integer(1, 100_000)),
   /** Attempts and pauses; false for one attempt. */
-  readonly retry?: RetryOptions | false;
+  retry: option<RetryOptions | false>(is.either(is.oneOf(false), is.object)),
   /** The topic of messages that cannot be handled; false drops them. Default: the topic's name and `.dead`. */
-  readonly deadLetter?: string | false;
-  /** Seconds that the handler may take; 0 for no limit. Default 300. */
-  readonly timeout?: number;
+  deadLetter: option<string | false>(is.either(is.oneOf(false), isTopicName)),
+  /** Time that the handler may take; 0 for no limit. Default 5 minutes. */
+  timeout: option.duration("5m", 0, "1d"),
   /** Schema or model of the value, where the topic has none. */
-  readonly schema?: ValueSchema;
+  schema: option(isSchemaOption),
   /** Guards that must all pass before the handler runs. A message that one refuses becomes a dead letter. */
-  readonly guards?: readonly Guard[];
+  guards: option(is.list(isGuardOption)),
   /** Dependencies to inject, by the names that the handler uses. */
-  readonly inject?: Inject;
+  inject: option<Inject>(is.object),
   /** Handles each message id once: true, or the time to remember ids and the store that does. Default false. */
-  readonly idempotent?: boolean | IdempotentOptions;
+  idempotent: option<boolean | IdempotentOptions>(is.either(is.boolean, is.object)),
   /** Runs the handler in a transaction that stores the message id too, so its effect happens once. Default false. */
-  readonly inbox?: boolean;
+  inbox: option(is.boolean),
   /** Where a group that is new to the topic begins. Default "start", as far as the broker keeps messages. */
-  readonly from?: "start" | "end";
+  from: option(is.oneOf("start", "end")),
   /** True delivers each message to every process, in place of one of the group. Default false. */
-  readonly broadcast?: boolean;
+  broadcast: option(is.boolean),
   /** Deliveries without a result, as of a process that was killed, after which a message is a dead letter. Default 20. */
-  readonly maxDeliveries?: number;
+  maxDeliveries: option(is.integer(1, 1000)),
   /** Gives the handler a list of messages: at most so many at a time. Default: one message, not in a list. */
-  readonly batch?: number | BatchOptions;
+  batch: option<number | BatchOptions>(is.either(is.integer(1, 10_000), is.object)),
   /**
    * Publishes what the handler gives to `tx.publish`, and marks its messages as handled, all of it or nothing. One handler
    * runs at a time. Kafka and the memory broker only. Default false.
    */
-  readonly transactional?: boolean;
-}
+  transactional: option(is.boolean),
+});
 
-/** Batches of messages for one call of a handler. */
-export interface BatchOptions {
-  /** The most messages of a batch. */
-  readonly size: number;
-  /** Seconds that a batch waits until it is full. Default 0: it takes the messages that are there. */
-  readonly wait?: number;
-}
+/** Options of a consumer. */
+export type ConsumerOptions = OptionsOf<typeof consumerOptions.fields>;
 
-export interface IdempotentOptions {
-  /** Seconds that ids are remembered. Default 86400. */
-  readonly keep?: number;
-  /** Default: the key-value store, or the memory of the process without one. */
-  readonly store?: ProcessedStore;
-}
+/** The options that were given, checked; the timeout is in seconds. */
+export type GivenConsumerOptions = Partial<SettingsOf<typeof consumerOptions.fields>>;
 
 /** The handler of messages. */
 export type MessageHandler<T, Options> = (
@@ -111,6 +139,7 @@ export interface ConsumerSettings {
   readonly guards: readonly Guard[];
   readonly inject: Inject | null;
   readonly inbox: boolean;
+  /** `keep` in milliseconds. */
   readonly idempotent: { readonly keep: number; readonly store: ProcessedStore | null } | null;
   readonly from: "start" | "end";
   readonly broadcast: boolean;
@@ -120,46 +149,11 @@ export interface ConsumerSettings {
   readonly transactional: boolean;
 }
 
-const isTopicName: Check = (value) => {
-  try {
-    checkTopicName(value);
-    return undefined;
-  } catch {
-    return "a topic's name";
-  }
-};
-
-const checks: Checks<ConsumerOptions> = {
-  group: isTopicName,
-  broker: is.oneOf("memory", "kafka", "amqp", "sqs"),
-  concurrency: is.integer(1, 10_000),
-  prefetch: is.integer(1, 100_000),
-  retry: is.either(is.oneOf(false), is.object),
-  deadLetter: is.either(is.oneOf(false), isTopicName),
-  timeout: is.number(0, 86_400),
-  schema: is.object,
-  guards: is.list((value) => (isGuard(value) ? undefined : "a guard (a function, or an object with check)")),
-  inject: is.object,
-  idempotent: is.either(is.boolean, is.object),
-  inbox: is.boolean,
-  from: is.oneOf("start", "end"),
-  broadcast: is.boolean,
-  maxDeliveries: is.integer(1, 1000),
-  batch: is.either(is.integer(1, 10_000), is.object),
-  transactional: is.boolean,
-};
-
-const batchChecks: Checks<BatchOptions> = { size: is.integer(1, 10_000), wait: is.number(0, 60) };
-
-const idempotentChecks: Checks<IdempotentOptions> = { keep: is.number(1), store: is.object };
-
 /** Checks the options when they are given, before there is a broker. */
-export function readConsumerOptions(owner: string, given: unknown): Partial<ConsumerOptions> {
-  const options = readOptions<ConsumerOptions>(owner, given, { ...checks, schema: isSchemaOption });
+export function readConsumerOptions(owner: string, given: unknown): GivenConsumerOptions {
+  const options = consumerOptions.readGiven([given], owner);
   if (options.retry !== undefined) readRetry(owner, options.retry);
-  if (typeof options.idempotent === "object") {
-    readOptions<IdempotentOptions>(`'idempotent' of ${owner}`, options.idempotent, idempotentChecks);
-  }
+  readIdempotent(owner, options.idempotent);
   if (options.broadcast === true && options.group !== undefined) {
     throw new ValueError(`${owner} has both 'broadcast' and 'group': a broadcast goes to every process`);
   }
@@ -189,9 +183,9 @@ export function readConsumerOptions(owner: string, given: unknown): Partial<Cons
 /** Fills in the defaults, some of which are those of the broker. */
 export function consumerSettings(
   topic: Topic,
-  options: Partial<ConsumerOptions>,
+  options: GivenConsumerOptions,
   broker: Broker,
-  processId: string,
+  consumerId: string,
 ): ConsumerSettings {
   const { idempotent, deadLetter = `${topic.name}.dead`, broadcast = false } = options;
   const owner = `the consumer of '${topic.name}'`;
@@ -201,20 +195,20 @@ export function consumerSettings(
   const usual = batch !== null || transactional ? 1 : 10;
   const concurrency = options.concurrency ?? Math.min(usual, options.prefetch ?? usual);
   const room = concurrency * (batch?.size ?? 1);
+  const { defaultPrefetch = null } = broker;
+  const usualPrefetch = Math.max(defaultPrefetch ?? 0, batch === null && defaultPrefetch !== null ? room : room * 2);
   return {
-    group: broadcast ? `broadcast-${processId}` : (options.group ?? broker.defaultGroup),
+    group: broadcast ? `broadcast-${consumerId}` : (options.group ?? broker.defaultGroup),
     concurrency,
-    prefetch:
-      options.prefetch ??
-      Math.max(broker.defaultPrefetch ?? 0, batch === null && broker.defaultPrefetch !== null ? room : room * 2),
+    prefetch: options.prefetch ?? (broker.boundsPrefetch ? defaultPrefetch : null) ?? usualPrefetch,
     retry: readRetry(owner, options.retry),
     // A broadcast reaches every process: one that fails in all of them would be there many times.
     deadLetter: deadLetter === false || broadcast ? null : deadLetter,
-    timeout: (options.timeout ?? 300) * 1000,
+    timeout: milliseconds(options.timeout ?? consumerOptions.fields.timeout.fallback),
     schema: options.schema ?? topic.schema,
     guards: options.guards ?? [],
     inject: options.inject ?? null,
-    idempotent: idempotent ? readIdempotent(idempotent) : null,
+    idempotent: readIdempotent(owner, idempotent),
     inbox: options.inbox ?? false,
     from: options.from ?? (broadcast ? "end" : "start"),
     broadcast,
@@ -224,19 +218,17 @@ export function consumerSettings(
   };
 }
 
-function readBatch(owner: string, given: unknown): ConsumerSettings["batch"] {
+function readBatch(owner: string, given: number | BatchOptions | undefined): ConsumerSettings["batch"] {
   if (given === undefined) return null;
-  if (typeof given === "number") return { size: given, wait: 0 };
-  const options = readOptions<BatchOptions>(`'batch' of ${owner}`, given, batchChecks);
-  return { size: required(`'batch' of ${owner}`, options, "size"), wait: (options.wait ?? 0) * 1000 };
+  const { size, wait } = batchOptions.read(
+    [typeof given === "number" ? { size: given } : given],
+    `'batch' of ${owner}`,
+  );
+  return { size, wait: milliseconds(wait) };
 }
 
-function readIdempotent(given: true | IdempotentOptions): { keep: number; store: ProcessedStore | null } {
-  const { keep = 86_400, store = null } = given === true ? {} : given;
-  return { keep: keep * 1000, store };
+function readIdempotent(owner: string, given: boolean | IdempotentOptions | undefined): ConsumerSettings["idempotent"] {
+  if (given === undefined || given === false) return null;
+  const { keep, store = null } = idempotentOptions.read([given === true ? {} : given], `'idempotent' of ${owner}`);
+  return { keep: milliseconds(keep), store };
 }
-
-const isSchemaOption: Check = (value) =>
-  (typeof value === "object" && value !== null) || typeof value === "function"
-    ? undefined
-    : "a schema (zod, valibot, arktype ...) or a model";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describeError } from "../../../errors/describe.js";
 import type { Broker } from "../broker.js";
-import { headerText, own } from "../headers.js";
+import { frameworkHeaders, headerText } from "../headers.js";
 import { encodeValue } from "../values.js";
-import type { Held } from "./held.js";
-import type { WorkPlace } from "./place.js";
+import type { ConsumerContext } from "./consumer-context.js";
+import type { InFlightMessage } from "./in-flight-message.js";
 
 /** The end of topics that take replies. */
 export const replySuffix = ".replies";
@@ -20,7 +20,7 @@ export function rejected(reason: string): Reply {
 }
 
 /** The reply to a message that is a dead letter now. */
-export function buried(error: unknown): Reply {
+export function deadLetterReply(error: unknown): Reply {
   return { error: `the handler failed: ${describeError(error).message}` };
 }
 
@@ -32,14 +32,14 @@ function canReply({ replies, abilities }: Broker): boolean {
  * Sends the result of a handler to the process that waits for it. A message that is no request gets none. A handler of
  * batches has no result for each message: those get none either.
  */
-export function sendReply(held: Held, place: WorkPlace, result: Reply): void {
-  if (place.settings.batch !== null) return;
-  const { id, headers } = held.delivery.record;
-  const address = headers[own.replyTo];
+export function sendReply(inFlight: InFlightMessage, context: ConsumerContext, result: Reply): void {
+  if (context.settings.batch !== null) return;
+  const { id, headers } = inFlight.delivery.record;
+  const address = headers[frameworkHeaders.replyTo];
   // A broker without requests has no place for replies: the header is not ours.
-  if (address === undefined || !canReply(place.broker)) return;
+  if (address === undefined || !canReply(context.broker)) return;
   const failed = (error: unknown) =>
-    place.logger.warn(`a reply to a message of '${place.topic}' was not sent`, { message_id: id, error });
+    context.logger.warn(`a reply to a message of '${context.topic}' was not sent`, { message_id: id, error });
   try {
     if (!allowed.test(address)) throw new Error("the message asks for a reply to a place that takes none");
     const { body, contentType } = encodeValue("value" in result ? (result.value ?? null) : null);
@@ -48,18 +48,18 @@ export function sendReply(held: Held, place: WorkPlace, result: Reply): void {
       id: randomUUID(),
       key: null,
       headers: {
-        [own.contentType]: contentType,
-        [own.correlation]: headers[own.correlation] ?? id,
-        ...("error" in result && { [own.replyError]: headerText(result.error) }),
+        [frameworkHeaders.contentType]: contentType,
+        [frameworkHeaders.correlation]: headers[frameworkHeaders.correlation] ?? id,
+        ...("error" in result && { [frameworkHeaders.replyError]: headerText(result.error) }),
       },
       body,
       timestamp: Date.now(),
       delay: 0,
-      ...(place.broker.replies !== undefined && { direct: true }),
+      ...(context.broker.replies !== undefined && { direct: true }),
     };
-    const { replies } = place.broker;
+    const { replies } = context.broker;
     // Not waited for: the message is handled whatever happens to the reply.
-    (replies === undefined ? place.publisher.publish(record) : replies.send(record)).catch(failed);
+    (replies === undefined ? context.publisher.publish(record) : replies.send(record)).catch(failed);
   } catch (error) {
     failed(error);
   }

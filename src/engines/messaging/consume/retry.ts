@@ -1,43 +1,31 @@
-import { type Checks, is, readOptions } from "../../../internal/options.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
+import { backoff } from "../../../kit/time/backoff.js";
 
-/** The attempts of a handler that fails. Times are in seconds. */
-export interface RetryOptions {
+const retryOptions = options("retry", {
   /** Attempts, the first included. Default 5. */
-  readonly attempts?: number;
-  /** The pause after the first attempt. Default 1. */
-  readonly delay?: number;
+  attempts: option(is.integer(1, 1000), 5),
+  /** The pause after the first attempt. Default 1 second. */
+  delay: option.duration("1s", 0, "1d"),
   /** The pause grows by this factor from attempt to attempt. Default 2. */
-  readonly factor?: number;
-  /** The longest pause. Default 60. */
-  readonly maxDelay?: number;
+  factor: option(is.number(1, 100), 2),
+  /** The longest pause. Default 1 minute. */
+  maxDelay: option.duration("1m", 0, "1d"),
   /** The share of the pause that is random, from 0 to 1. Default 0.5. */
-  readonly jitter?: number;
+  jitter: option(is.number(0, 1), 0.5),
   /** False for an error that another attempt cannot cure: the message becomes a dead letter at once. */
-  readonly when?: (error: unknown) => boolean;
-}
+  when: option<(error: unknown) => boolean>(is.function, () => true),
+});
 
-export type RetrySettings = Required<RetryOptions>;
+/** The attempts of a handler that fails. */
+export type RetryOptions = OptionsOf<typeof retryOptions.fields>;
+export type RetrySettings = SettingsOf<typeof retryOptions.fields>;
 
-const defaults: RetrySettings = { attempts: 5, delay: 1, factor: 2, maxDelay: 60, jitter: 0.5, when: () => true };
-
-const checks: Checks<RetryOptions> = {
-  attempts: is.integer(1, 1000),
-  delay: is.number(0, 86_400),
-  factor: is.number(1, 100),
-  maxDelay: is.number(0, 86_400),
-  jitter: is.number(0, 1),
-  when: is.function,
-};
-
-export function readRetry(owner: string, given: unknown): RetrySettings {
-  if (given === false) return { ...defaults, attempts: 1 };
-  return { ...defaults, ...readOptions<RetryOptions>(`'retry' of ${owner}`, given, checks) };
+export function readRetry(owner: string, given: RetryOptions | false | undefined): RetrySettings {
+  return retryOptions.read([given === false ? { attempts: 1 } : given], `'retry' of ${owner}`);
 }
 
 /** Milliseconds between an attempt and the next. */
-export function pauseAfter(attempt: number, retry: RetrySettings, random: () => number = Math.random): number {
-  const { delay, factor, maxDelay, jitter } = retry;
-  const pause = Math.min(delay * factor ** (attempt - 1), maxDelay);
-  // The random part is taken off, so that `maxDelay` holds.
-  return Math.round(pause * (1 - jitter * random()) * 1000);
+export function pauseAfter(attempt: number, { delay, factor, maxDelay, jitter }: RetrySettings): number {
+  return Math.round(backoff(attempt - 1, delay * 1000, maxDelay * 1000, factor, jitter));
 }

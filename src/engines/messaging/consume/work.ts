@@ -1,59 +1,61 @@
+import { Timed } from "../../../kit/time/deadlines.js";
+import { sleep } from "../../../kit/time/within.js";
+import type { Span } from "../../../kit/tracer.js";
 import type { Transaction } from "../../db/database.js";
-import { countIn, own } from "../headers.js";
+import { countIn, frameworkHeaders } from "../headers.js";
 import { Message } from "../message.js";
-import type { Outcome } from "./attempt.js";
+import type { ValueSchema } from "../topic.js";
+import { inTraceOf } from "../trace.js";
+import { checkIncoming, decodeValue } from "../values.js";
+import { failed, markReceived, type Outcome, outcomeOf, tookTooLong } from "./attempt.js";
 import { claimId } from "./claim.js";
-import { type Again, conclude, giveBack, type Once, undeliverable } from "./conclude.js";
+import { type AttemptResult, conclude, giveBack, type RetryLater, undeliverable } from "./conclude.js";
+import type { ConsumerContext, Ended, WorkResult } from "./consumer-context.js";
 import type { HandlerRun } from "./handler.js";
-import { type CallEnds, callHandler } from "./handler-call.js";
-import type { Held } from "./held.js";
+import type { InFlightMessage } from "./in-flight-message.js";
 import type { InboxOutcome } from "./inbox.js";
-import type { WorkPlace, WorkResult } from "./place.js";
-import { receive } from "./receive.js";
-import type { Ended } from "./singles.js";
-import { sleep } from "./sleep.js";
 
-type End = WorkResult | Again;
+type End = WorkResult | RetryLater;
 
 /**
  * Handles one delivery to its end: all attempts that are made here, and the settlement. Calls `ended` once, in a later turn.
  * Never throws.
  */
-export function work(held: Held, place: WorkPlace, run: HandlerRun, ended: Ended): void {
-  const before = countIn(held.delivery.record.headers, own.attempt);
+export function work(inFlight: InFlightMessage, context: ConsumerContext, run: HandlerRun, ended: Ended): void {
+  const before = countIn(inFlight.delivery.record.headers, frameworkHeaders.attempt);
   const settle = (end: End | Promise<End> | null): void => {
-    if (typeof end === "string") ended(held, end);
-    else whole(attempts(held, place, run, before, end));
+    if (typeof end === "string") ended(inFlight, end);
+    else whole(attempts(inFlight, context, run, before, end));
   };
   const whole = (result: Promise<WorkResult>): void =>
-    void result.catch((error: unknown) => place.fault(held, error)).then((known) => ended(held, known));
-  const dead = undeliverable(held, place, before);
+    void result.catch((error: unknown) => context.fault(inFlight, error)).then((known) => ended(inFlight, known));
+  const dead = undeliverable(inFlight, context, before);
   if (dead !== null) whole(dead);
-  else if (held.lost || place.stopping.aborted || place.store !== null || place.inbox !== null) settle(null);
+  else if (inFlight.lost || context.stopping.aborted || context.store !== null || context.inbox !== null) settle(null);
   else {
     // Most messages end with their first attempt, and most brokers take an acknowledgement at once: without a promise then.
-    const fault = (error: unknown) => whole(place.fault(held, error));
+    const fault = (error: unknown) => whole(context.fault(inFlight, error));
     const done = (outcome: Outcome) => {
       let end: End | Promise<End>;
       try {
-        end = conclude(held, place, outcome, before);
+        end = conclude(inFlight, context, outcome, before);
       } catch (error) {
         fault(error);
         return;
       }
       settle(end);
     };
-    handleThen(held, place, run, before + 1, undefined, { done, fault });
+    handleThen(inFlight, context, run, before + 1, undefined, { done, fault });
   }
 }
 
 /** The attempts that follow after the end of the first one; with null also that one. */
 async function attempts(
-  held: Held,
-  place: WorkPlace,
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
   run: HandlerRun,
   before: number,
-  first: Again | Promise<End> | null,
+  first: RetryLater | Promise<End> | null,
 ): Promise<WorkResult> {
   let made = before;
   for (let end: End | null = await first; ; ) {
@@ -62,49 +64,66 @@ async function attempts(
       const { pause } = end;
       made = end.attempts;
       // The signal of an attempt whose time was up must not end the pause.
-      held.renew();
-      await place.outside(() => sleep(pause, place.stopping, held.signal));
+      inFlight.renew();
+      inFlight.delivery.wait?.();
+      await context.withoutSlot(() => sleep(pause, context.stopping, inFlight.signal));
     }
-    if (held.lost) return "lost";
-    if (place.stopping.aborted) return giveBack(held, place, made, before);
-    end = await conclude(held, place, await once(held, place, run, made + 1), made);
+    if (inFlight.lost) return "lost";
+    if (context.stopping.aborted) return giveBack(inFlight, context, made, before);
+    end = await conclude(inFlight, context, await once(inFlight, context, run, made + 1), made);
   }
 }
 
 /** One attempt, behind the check of the message id. */
-function once(held: Held, place: WorkPlace, run: HandlerRun, number: number): Promise<Once> {
-  return (place.store === null ? handleBehindInbox : handleClaimed)(held, place, run, number);
+function once(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  run: HandlerRun,
+  number: number,
+): Promise<AttemptResult> {
+  return (context.store === null ? handleBehindInbox : handleClaimed)(inFlight, context, run, number);
 }
 
-async function handleClaimed(held: Held, place: WorkPlace, run: HandlerRun, number: number): Promise<Once> {
-  const claim = await claimId(held, place);
+async function handleClaimed(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  run: HandlerRun,
+  number: number,
+): Promise<AttemptResult> {
+  const claim = await claimId(inFlight, context);
   if ("kind" in claim) return claim;
-  const outcome = await handle(held, place, run, number);
+  const outcome = await handle(inFlight, context, run, number);
   await claim.end(outcome.kind === "done" || outcome.kind === "reject");
   return outcome;
 }
 
 /** One attempt in the transaction of the inbox, where the consumer has one. */
 export function handleBehindInbox(
-  held: Held,
-  place: WorkPlace,
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
   run: HandlerRun,
   number: number,
 ): Promise<InboxOutcome> {
-  const { settings, topic, inbox } = place;
-  if (inbox === null) return handle(held, place, run, number);
-  const claim = { consumer: `${settings.group}:${topic}`, id: held.delivery.record.id, timeout: settings.timeout };
-  return inbox.handle(claim, (tx) => handle(held, place, run, number, tx));
+  const { settings, topic, inbox } = context;
+  if (inbox === null) return handle(inFlight, context, run, number);
+  const claim = { consumer: `${settings.group}:${topic}`, id: inFlight.delivery.record.id, timeout: settings.timeout };
+  return inbox.handle(claim, (tx) => handle(inFlight, context, run, number, tx));
 }
 
-function handle(held: Held, place: WorkPlace, run: HandlerRun, number: number, tx?: Transaction): Promise<Outcome> {
-  return new Promise((done, fault) => handleThen(held, place, run, number, tx, { done, fault }));
+function handle(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  run: HandlerRun,
+  number: number,
+  tx?: Transaction,
+): Promise<Outcome> {
+  return new Promise((done, fault) => handleThen(inFlight, context, run, number, tx, { done, fault }));
 }
 
 /** Checks the value and runs the handler, once. */
 function handleThen(
-  held: Held,
-  place: WorkPlace,
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
   run: HandlerRun,
   number: number,
   tx: Transaction | undefined,
@@ -112,13 +131,135 @@ function handleThen(
 ): void {
   const call = (message: Message): void => {
     try {
-      callHandler(message, held, place, run, ends);
+      callHandler(message, inFlight, context, run, ends);
     } catch (error) {
       ends.fault(error);
     }
   };
-  const received = receive(held, place, number, tx);
+  const received = receive(inFlight, context, number, tx);
   // Without a schema nothing has to be waited for.
   if (received instanceof Message) call(received);
   else received.then((known) => (known instanceof Message ? call(known) : ends.done(known)), ends.fault);
+}
+
+/** The message of a delivery with its value checked; or the outcome, if the value does not fit. */
+export function receive(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  attempt: number,
+  tx?: Transaction,
+): Message | Promise<Message | Outcome> {
+  inFlight.renew();
+  if (context.settings.schema === null) return messageOf(inFlight, context, attempt, tx);
+  return checked(inFlight, context, attempt, context.settings.schema, tx);
+}
+
+async function checked(
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  attempt: number,
+  schema: ValueSchema,
+  tx: Transaction | undefined,
+): Promise<Message | Outcome> {
+  const { record } = inFlight.delivery;
+  try {
+    const decoded = decodeValue(record.body, record.headers[frameworkHeaders.contentType]);
+    const value = await checkIncoming(context.topic, schema, decoded, record.body);
+    return messageOf(inFlight, context, attempt, tx, { value });
+  } catch (error) {
+    return failed(markReceived(error));
+  }
+}
+
+function messageOf(
+  inFlight: InFlightMessage,
+  { topic, logger }: ConsumerContext,
+  attempt: number,
+  tx: Transaction | undefined,
+  value?: { readonly value: unknown },
+): Message {
+  const { record } = inFlight.delivery;
+  return new Message({ topic, record, attempt, tx, held: inFlight, logger, value });
+}
+
+/** The two ends of a call: one of the functions is called once, in a later turn. */
+interface CallEnds {
+  done(outcome: Outcome): void;
+  /** Something other than the handler has failed. */
+  fault(error: unknown): void;
+}
+
+/** Runs the handler once, within its time and in the trace of its message. */
+function callHandler(
+  message: Message,
+  inFlight: InFlightMessage,
+  context: ConsumerContext,
+  run: HandlerRun,
+  ends: CallEnds,
+): void {
+  const { record } = inFlight.delivery;
+  let call: HandlerCall | undefined;
+  // Only the handler runs in the trace: its end begins the next message, which must not get the baggage of this one.
+  const result = inTraceOf([record], context, record.id, (span) => {
+    call = new HandlerCall(message, inFlight, context, span, ends);
+    return call.run(run);
+  });
+  call!.watch(result);
+}
+
+/** A handler that runs. Its end is told by callbacks: it runs for each message, and promises would cost twice as much. */
+class HandlerCall extends Timed {
+  readonly #start = performance.now();
+  #over = false;
+
+  constructor(
+    private readonly message: Message,
+    private readonly inFlight: InFlightMessage,
+    private readonly context: ConsumerContext,
+    private readonly span: Span | null,
+    private readonly ends: CallEnds,
+  ) {
+    super();
+  }
+
+  watch(result: Promise<unknown>): void {
+    this.context.deadlines.add(this);
+    result.then(
+      (value) => this.#end(null, value),
+      (error: unknown) => this.#end({ error }, undefined),
+    );
+  }
+
+  override expire(): void {
+    const error = tookTooLong(this.context.deadlines);
+    this.inFlight.abort(error);
+    this.#end({ error }, undefined);
+  }
+
+  run(run: HandlerRun): Promise<unknown> {
+    try {
+      const running = run(this.message);
+      // Also a value that is there already is waited for: a thousand messages that end at once would be as many calls deep.
+      return running instanceof Promise ? running : Promise.resolve(running);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #end(failure: { readonly error: unknown } | null, value: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { deadlines, attempted } = this.context;
+    deadlines.remove(this);
+    let outcome: Outcome;
+    try {
+      outcome = outcomeOf(this.message, failure, value);
+      this.span?.end("error" in outcome ? outcome.error : null);
+      attempted(this.#start, outcome.kind === "done");
+    } catch (error) {
+      this.ends.fault(error);
+      return;
+    }
+    this.ends.done(outcome);
+  }
 }

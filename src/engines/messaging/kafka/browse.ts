@@ -4,8 +4,8 @@ import { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
 import { Fetcher } from "./fetch/fetcher.js";
+import { offsetsAt } from "./group/offsets.js";
 import type { KafkaOutgoing } from "./library.js";
-import { offsetsAt } from "./offsets.js";
 
 /** The place of a dead letter that is done. A log cannot forget single messages: a later one says that it is done. */
 const doneHeader = "stoa-dead-done";
@@ -69,8 +69,12 @@ async function readAll(clients: KafkaClients, topic: string): Promise<Placed[]> 
         topic,
         starts: new Map([...waiting].map((partition) => [partition, first[partition]!])),
         hasRoom: () => messages.length < readLimit,
+        isFull: () => false,
+        waitsForAll: () => false,
         isRunning: () => true,
-        deliver: (record, partition, offset) => void messages.push({ record, partition, offset }),
+        deliver: (record, partition, offset, unreadable) => {
+          if (unreadable === undefined) messages.push({ record, partition, offset });
+        },
         outOfRange: () => reject(new MessagingError("LOST", "the dead letters were removed while they were read")),
         failed: reject,
       });

@@ -1,8 +1,12 @@
+import { randomUUID } from "node:crypto";
+import { milliseconds } from "../../../kit/duration.js";
 import { MessagingError } from "../errors.js";
-import { assignPartitions } from "./assigner.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";
-import type { KafkaAdmin, KafkaClientConsumer, KafkaLibrary, KafkaProducer } from "./library.js";
+import { type Unpack, unpacker } from "./fetch/unpack.js";
+import { assignPartitions } from "./group/assigner.js";
+import { beforeRejoin } from "./group/before-rejoin.js";
+import type { KafkaAdmin, KafkaClientConsumer, KafkaConnectionPool, KafkaLibrary, KafkaProducer } from "./library.js";
 import { kafkaError } from "./translate-error.js";
 
 const noop = (value: Buffer | undefined) => value;
@@ -28,13 +32,25 @@ const headerBytes = (value: string | undefined) =>
 export class KafkaClients {
   readonly #library: KafkaLibrary;
   readonly #config: LogBrokerConfig;
+  /** The name of this program in the metadata of the offsets that it commits. */
+  readonly owner: string = randomUUID();
   readonly #known = new Set<string>();
+  /** Unpacks the records of batches, up to the limit of the configuration. */
+  readonly unpack: Unpack;
   #admin: KafkaAdmin | null = null;
   #probe: KafkaAdmin | null = null;
 
   constructor(library: KafkaLibrary, config: LogBrokerConfig) {
     this.#library = library;
     this.#config = config;
+    const { snappy, lz4 } = library.compressionsAlgorithms;
+    const decoders = { snappy: snappy.decompressSync, lz4: lz4.decompressSync, zstd: library.fzstd };
+    this.unpack = unpacker(decoders, config.maxBatchBytes);
+  }
+
+  /** The CRC-32C of bytes. */
+  get checksum(): (data: Buffer) => number {
+    return this.#library.crc32c;
   }
 
   get config(): LogBrokerConfig {
@@ -49,6 +65,19 @@ export class KafkaClients {
     return this.#admin;
   }
 
+  /**
+   * Asks once: the others would ask three times more for a topic that does not exist, and wait half a minute each time for a
+   * broker that accepts connections and is silent.
+   */
+  get probe(): KafkaAdmin {
+    if (this.#probe === null) {
+      const requestTimeout = 2 * milliseconds(this.#config.connectTimeout);
+      this.#probe = new this.#library.Admin({ ...this.#base(), retries: 0, requestTimeout });
+      this.#probe.on("error", () => {});
+    }
+    return this.#probe;
+  }
+
   /** A producer; with an id one of transactions. */
   producer(transactionalId?: string): KafkaProducer {
     const serializers = { key: bytes, value: noop, headerKey: nameBytes, headerValue: headerBytes };
@@ -59,7 +88,7 @@ export class KafkaClients {
       partitioner: this.#partitioner(),
       ...(transactionalId === undefined
         ? { idempotent }
-        : { idempotent: true, transactionalId, timeout: transactionTimeout }),
+        : { idempotent: true, transactionalId, timeout: milliseconds(transactionTimeout) }),
     });
     producer.on("error", () => {});
     return producer;
@@ -79,9 +108,10 @@ export class KafkaClients {
     };
   }
 
-  consumer(groupId: string): KafkaClientConsumer {
-    const { sessionTimeout } = this.#config;
-    return new this.#library.Consumer({
+  /** A member of a group. `rejoin` is called before it returns to its group. */
+  consumer(groupId: string, rejoin: () => Promise<void> = async () => {}): KafkaClientConsumer {
+    const sessionTimeout = milliseconds(this.#config.sessionTimeout);
+    const consumer = new this.#library.Consumer({
       ...this.#base(),
       groupId,
       autocommit: false,
@@ -90,12 +120,26 @@ export class KafkaClients {
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
       partitionAssigner: assignPartitions,
     });
+    beforeRejoin(this.#library, consumer, rejoin);
+    return consumer;
   }
 
   /** Reads messages for a consumer. */
   fetchClient(consumer: KafkaClientConsumer): FetchClient {
-    const pool = new this.#library.ConnectionPool(this.#config.clientId, this.#base());
-    return new FetchClient(this.#library, pool, consumer);
+    return new FetchClient(this.#library, this.connectionPool(), consumer);
+  }
+
+  connectionPool(): KafkaConnectionPool {
+    return new this.#library.ConnectionPool(this.#config.clientId, this.#base());
+  }
+
+  /** The APIs of the offsets of groups, newest version first. */
+  get offsetApis() {
+    const { offsetFetchV8, offsetFetchV9, offsetCommitV8, offsetCommitV9 } = this.#library;
+    return {
+      fetch: [[9, offsetFetchV9] as const, [8, offsetFetchV8] as const],
+      commit: [[9, offsetCommitV9] as const, [8, offsetCommitV8] as const],
+    };
   }
 
   /** An error that the broker gave as a code. */
@@ -104,14 +148,6 @@ export class KafkaClients {
     if (code in protocolErrorsCodesById) return new ProtocolError(code);
     return new MessagingError("REFUSED", `the Kafka broker gave the unknown error ${code}`);
   }
-
-  /** Unpacks a batch, by the number of its compression. */
-  readonly decompress = (compression: number, data: Buffer): Buffer => {
-    const known = Object.values(this.#library.compressionsAlgorithms).find(({ bitmask }) => bitmask === compression);
-    if (known === undefined)
-      throw new MessagingError("REFUSED", `the compression ${compression} of a batch is unknown`);
-    return known.decompressSync(data);
-  };
 
   /** Creates topics that do not exist, where that is allowed. Returns once they can be used. */
   async ensureTopics(topics: readonly string[]): Promise<void> {
@@ -137,13 +173,8 @@ export class KafkaClients {
   }
 
   async #exists(topic: string): Promise<boolean> {
-    // Without further tries: the client would ask three times more for a topic that does not exist.
-    if (this.#probe === null) {
-      this.#probe = new this.#library.Admin({ ...this.#base(), retries: 0 });
-      this.#probe.on("error", () => {});
-    }
     try {
-      const { topics } = await this.#probe.metadata({ topics: [topic], forceUpdate: true });
+      const { topics } = await this.probe.metadata({ topics: [topic], forceUpdate: true });
       return (topics.get(topic)?.partitionsCount ?? 0) > 0;
     } catch (error) {
       const failure = kafkaError(error, this.#config.address);
@@ -176,7 +207,7 @@ export class KafkaClients {
     return {
       clientId,
       bootstrapBrokers: [...brokers],
-      connectTimeout,
+      connectTimeout: milliseconds(connectTimeout),
       requestTimeout: 30_000,
       retries: 3,
       retryDelay: 250,

@@ -1,9 +1,8 @@
-import { feature } from "../../../feature/feature.js";
-import type { ConfigOf } from "../../../internal/config-of.js";
-import type { EitherSpelling } from "../../../internal/names.js";
-import { brokerEngine } from "../broker-engine.js";
+import type { Feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../kit/config-of.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { defineBroker } from "../define-broker.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
-import { loadKafkaBroker } from "./load-broker.js";
 
 export interface LogBrokerFeature {
   /** Connects to Kafka at the start: `app.publish`, `app.onMessage`. */
@@ -13,22 +12,14 @@ export interface LogBrokerFeature {
   ): this;
 }
 
-const kafka = brokerEngine<LogBrokerConfig>({
+export const logBrokerFeature: Feature<LogBrokerFeature> = defineBroker({
   name: "kafka",
   enabledBy: "enableMessaging",
-  broker: "kafka",
+  config: LogBrokerConfig,
   // The client tries each broker several times.
-  openWithin: (config) => (config.connectTimeout / 1000) * 4,
-  load: loadKafkaBroker,
-});
-
-export const logBrokerFeature = feature<LogBrokerFeature>({
-  name: "log broker",
-  setup: {
-    enableMessaging(host, ...given) {
-      const [first] = given;
-      kafka.enable(host, first instanceof LogBrokerConfig ? first : new LogBrokerConfig(...(given as [string[]])));
-    },
+  openWithin: (config) => config.connectTimeout * 4,
+  async create(config, { application }) {
+    const { createKafkaBroker } = await import("./kafka-broker.js");
+    return createKafkaBroker(config, application);
   },
-  ...kafka.stages,
 });

@@ -1,3 +1,4 @@
+import { sleep } from "../../../kit/time/within.js";
 import type {
   Broker,
   BrokerAbilities,
@@ -8,8 +9,7 @@ import type {
   IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
-import { sleep } from "../consume/sleep.js";
-import type { MessagingError } from "../errors.js";
+import { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import { browseDeadLetters } from "./browse.js";
 import { KafkaClients } from "./clients.js";
@@ -31,6 +31,7 @@ export class KafkaBroker implements Broker {
   readonly abilities: BrokerAbilities;
   readonly defaultGroup: string;
   readonly defaultPrefetch: number;
+  readonly boundsPrefetch: boolean;
   readonly #clients: KafkaClients;
   readonly #config: LogBrokerConfig;
   readonly #transactions: KafkaTransactions;
@@ -39,17 +40,22 @@ export class KafkaBroker implements Broker {
   #producer: KafkaProducer | null = null;
 
   /** @internal */
-  constructor(library: KafkaLibrary, config: LogBrokerConfig) {
+  constructor(library: KafkaLibrary, config: LogBrokerConfig, application?: string) {
     this.#config = config;
     this.#clients = new KafkaClients(library, config);
     this.#transactions = new KafkaTransactions(this.#clients);
-    this.defaultGroup = config.groupId;
+    this.defaultGroup = config.given.groupId ?? application ?? config.groupId;
     this.defaultPrefetch = config.prefetch;
+    this.boundsPrefetch = config.given.prefetch !== undefined;
     this.abilities = { delay: 0, broadcast: true, seek: true, maxBytes: config.maxBytes };
   }
 
   async open(): Promise<void> {
-    await this.ping();
+    try {
+      await this.#clients.probe.metadata({ topics: [], forceUpdate: true });
+    } catch (error) {
+      throw this.#clients.translate(error);
+    }
   }
 
   async ping(): Promise<void> {
@@ -60,19 +66,29 @@ export class KafkaBroker implements Broker {
     }
   }
 
-  async publish(records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
+  async publish(
+    records: readonly OutgoingRecord[],
+    { ordered = false }: { readonly ordered?: boolean } = {},
+  ): Promise<readonly (MessagingError | null)[]> {
     const outcomes = new Map<OutgoingRecord, MessagingError | null>();
     const topics = groupBy(records, ({ topic }) => topic);
     // A topic that fails does not concern the others.
     await Promise.all(
       [...topics].map(async ([topic, list]) => {
         let failure: MessagingError | null = await this.#ensure(topic);
-        const send = async (request: readonly OutgoingRecord[]): Promise<void> => {
+        /** Keys with a record that is too large. */
+        const refused = new Set<string>();
+        const send = async (given: readonly OutgoingRecord[]): Promise<void> => {
+          const isBehind = ({ key }: OutgoingRecord) => ordered && key !== null && refused.has(key);
+          const request = given.filter((record) => !isBehind(record));
+          for (const record of given.filter(isBehind)) outcomes.set(record, behindRefused());
+          if (request.length === 0) return;
           // The rest of the topic waits for the next try too: otherwise it would overtake.
           const outcome = failure ?? (await this.#send(topic, request.map(messageOf)));
-          // One that is too large concerns no other.
+          // One that is too large concerns no other, except those of its key where their order counts.
           if (outcome?.code !== "TOO_LARGE") failure = outcome;
           else if (request.length > 1) for (const record of request) await send([record]);
+          else if (request[0]!.key !== null) refused.add(request[0]!.key);
           for (const record of request) if (!outcomes.has(record)) outcomes.set(record, outcome);
         };
         for (const request of requestsOf(list)) await send(request);
@@ -93,7 +109,7 @@ export class KafkaBroker implements Broker {
     const { topic, deadLetterTopic } = request;
     await this.#clients.ensureTopics(deadLetterTopic === null ? [topic] : [topic, deadLetterTopic]);
     for (let tries = 1; ; tries++) {
-      // A new one for each try: the client of the library asks the same broker for ever.
+      // A new one for each try: the client of the library asks the same broker forever.
       const consumer = new KafkaConsumer(this.#clients, request, sink);
       try {
         await consumer.open();
@@ -171,7 +187,14 @@ export class KafkaBroker implements Broker {
   }
 }
 
-/** Makes a broker that is not connected yet. */
-export async function createKafkaBroker(config?: LogBrokerConfig | LogBrokerOptions | null): Promise<KafkaBroker> {
-  return new KafkaBroker(await loadKafka(), LogBrokerConfig.from(config));
+function behindRefused(): MessagingError {
+  return new MessagingError("REFUSED", "an earlier message of the same key was refused");
+}
+
+/** Makes a broker that is not connected yet. The application's name is the group of consumers, unless one is given. */
+export async function createKafkaBroker(
+  config?: LogBrokerConfig | LogBrokerOptions | null,
+  application?: string,
+): Promise<KafkaBroker> {
+  return new KafkaBroker(await loadKafka(), LogBrokerConfig.from([config]), application);
 }

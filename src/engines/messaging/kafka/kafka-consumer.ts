@@ -1,33 +1,44 @@
-import type { BrokerConsumer, ConsumeRequest, DeliverySink, IncomingRecord } from "../broker.js";
-import { Assignment } from "./assignment.js";
+import { milliseconds } from "../../../kit/duration.js";
+import { sleep } from "../../../kit/time/within.js";
+import type { BrokerConsumer, ConsumeRequest, DeliverySink } from "../broker.js";
 import type { KafkaClients } from "./clients.js";
-import { Commits } from "./commits.js";
+import { Deliveries } from "./deliveries.js";
 import { Fetcher } from "./fetch/fetcher.js";
-import { type DeliveryOwner, KafkaDelivery } from "./kafka-delivery.js";
-import type { KafkaClientConsumer, KafkaTransaction } from "./library.js";
-import { lost, Membership } from "./membership.js";
-import { lagOf, nearestOffset, offsetsAt, type Starts, startsOf } from "./offsets.js";
+import { Assignment, type Start } from "./group/assignment.js";
+import { GroupCommits } from "./group/group-commits.js";
+import { GroupOffsets } from "./group/group-offsets.js";
+import { lost, Membership } from "./group/membership.js";
+import { broadcastStarts, lagOf, nearestOffset, offsetsAt, startsOf } from "./group/offsets.js";
+import type { KafkaClientConsumer } from "./library.js";
 
-/** Messages that are done behind one that is not: as many times the prefetch. */
-const aheadFactor = 20;
+/** Tries to commit when the consumer leaves its group while others join, and milliseconds between them. */
+const mostFlushes = 30;
+const flushPause = 100;
+/** Milliseconds after which further messages are handled while the group waits for other members: one may be dead. */
+const patience = 1000;
 
 /**
- * A member of a consumer group. Whenever the group shares its partitions anew, reading begins anew: messages under way in
- * partitions that are still ours go on, those of others are lost.
+ * A member of a consumer group. Whenever the group shares its partitions again, reading starts over: messages under way in
+ * partitions that are still ours continue, those of others are lost.
  */
-export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
+export class KafkaConsumer implements BrokerConsumer {
   readonly #clients: KafkaClients;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
   readonly #membership: Membership;
   readonly #assignment: Assignment;
-  readonly #commits: Commits;
+  readonly #commits: GroupCommits;
+  readonly #offsets: GroupOffsets;
+  readonly #deliveries: Deliveries;
   #fetcher: Fetcher | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
   /** The join after which the partitions were last taken over. */
   #assigned = 0;
+  /** The next join if the group is about to be shared again, else one that is over. */
+  #awaited = 0;
+  #waiting: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
   #ended = false;
@@ -40,15 +51,34 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     this.#clients = clients;
     this.#request = request;
     this.#sink = sink;
-    this.#consumer = clients.consumer(request.group);
-    this.#membership = new Membership(this.#consumer, request.topic, clients.config.sessionTimeout);
-    this.#assignment = new Assignment((delivery) => sink.lost(delivery));
-    this.#commits = new Commits({
-      settled: () => this.#shared(),
-      take: () => (this.#ended ? new Map() : this.#assignment.takeCommittable()),
-      restore: (offsets) => this.#assignment.restore(offsets),
-      commit: (offsets) => this.#membership.commit(offsets),
-      failed: (error) => this.#fail(error),
+    this.#consumer = clients.consumer(request.group, () => this.#leaveShare());
+    this.#offsets = new GroupOffsets(clients, this.#consumer, request.topic);
+    const sessionTimeout = milliseconds(clients.config.sessionTimeout);
+    this.#membership = new Membership(this.#consumer, this.#offsets, request.topic, sessionTimeout);
+    this.#assignment = new Assignment(request.prefetch, (delivery) => {
+      this.#deliveries.suspects.settled(delivery);
+      sink.lost(delivery);
+    });
+    const failed = (error: unknown) => this.#fail(error);
+    const shared = () => this.#shared();
+    this.#commits = new GroupCommits({
+      assignment: this.#assignment,
+      membership: this.#membership,
+      owner: clients.owner,
+      broadcast: request.broadcast,
+      shared,
+      failed,
+    });
+    this.#deliveries = new Deliveries({
+      assignment: this.#assignment,
+      membership: this.#membership,
+      commits: this.#commits,
+      sink,
+      shared,
+      isStopped: () => this.#stopped,
+      isEnded: () => this.#ended,
+      update: () => this.#fetcher?.update(),
+      failed,
     });
     // Without a listener the error of a failed return to the group would end the process.
     this.#consumer.on("error", (error: unknown) => this.#fail(error));
@@ -61,6 +91,9 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
       // Of the first share we know. Each further one must be heard of, also while this one is being opened.
       this.#consumer.on("consumer:group:join", () => {
         this.#joins++;
+        clearTimeout(this.#waiting);
+        // Messages of partitions that are not ours any more are not begun.
+        void this.#sink.hold?.(0);
         void this.#reopen();
       });
       const opening = this.#openFetcher();
@@ -90,13 +123,17 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   }
 
   async close(): Promise<void> {
-    if (!this.#ended) await this.#commits.flush();
+    for (let tries = 0; tries < mostFlushes && !this.#ended && !(await this.#commits.handOver()); tries++)
+      await sleep(flushPause);
     this.#endReading();
     await this.#consumer.close(true).catch(() => {});
+    this.#offsets.close();
   }
 
   async lag(): Promise<number | null> {
-    return this.#ended ? null : lagOf(this.#consumer, this.#request.topic, (partition) => this.#readUpTo(partition));
+    return this.#ended
+      ? null
+      : lagOf(this.#consumer, this.#offsets, this.#request.topic, (partition) => this.#readUpTo(partition));
   }
 
   async seek(to: "start" | "end" | Date): Promise<void> {
@@ -104,38 +141,21 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     await this.#moveTo(new Map(this.#assignment.numbers.map((number) => [number, targets[number] ?? 0n])));
   }
 
-  async addTo(transaction: KafkaTransaction, deliveries: readonly KafkaDelivery[]): Promise<void> {
-    const last = this.#assignment.lastOf(deliveries);
-    if (!this.#assignment.isGapless(deliveries)) {
-      // A message was given up without a result: it is read again from the offsets of the group.
-      this.#fail(lost());
-      throw lost();
-    }
-    await this.#membership.addTo(transaction, last);
-  }
-
-  transacted(deliveries: readonly KafkaDelivery[]): void {
-    this.#assignment.committed(deliveries);
-    this.#fetcher?.update();
-  }
-
-  restart(error: unknown): void {
-    this.#fail(error);
-  }
-
   /** Takes over the partitions that are ours now, gives up the others, and reads. */
   async #openFetcher(moved?: ReadonlyMap<number, bigint>): Promise<void> {
-    const { topic, broadcast } = this.#request;
+    const { topic } = this.#request;
     const joins = this.#joins;
     const share = this.#consumer.assignments?.find((each) => each.topic === topic)?.partitions ?? [];
-    const { offsets, fresh } = await this.#startsOf(share, moved);
+    const starts = await this.#startsOf(share, joins, moved).catch((error: unknown) => {
+      if (joins === this.#joins) throw error;
+      return null;
+    });
     // The group has changed meanwhile: it is about to be opened again.
-    if (joins !== this.#joins || this.#ended) return;
+    if (starts === null || joins !== this.#joins || this.#ended) return;
     this.#assigned = joins;
-    this.#assignment.assign(new Set(share), (number) => offsets.get(number) ?? 0n);
-    // A partition without an offset would begin at the end or the start again when the group is shared anew.
-    if (!broadcast) await this.#membership.commit(fresh);
-    this.#commitSoon();
+    this.#assignment.assign(starts);
+    if ([...starts.values()].some(({ abandoned }) => abandoned)) this.#deliveries.suspects.begin();
+    await this.#commits.takeOver();
     if (joins !== this.#joins || this.#ended) return;
     this.#fetcher = new Fetcher({
       clients: this.#clients,
@@ -143,23 +163,45 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
       topic,
       starts: new Map(share.map((number) => [number, this.#assignment.nextOf(number) ?? 0n])),
       hasRoom: () => this.#hasRoom,
+      isFull: (number) => this.#assignment.isFull(number),
+      waitsForAll: (number) => this.#waitsForAll(number),
       isRunning: () => !(this.#paused || this.#stopped),
-      deliver: (record, number, offset) => this.#receive(record, number, offset),
+      deliver: (record, number, offset, unreadable) => this.#deliveries.receive(record, number, offset, unreadable),
       outOfRange: (number, offset) => void this.#leaveGap(number, offset),
       failed: (error) => this.#fail(error),
     });
+    if (!this.#isChanging) this.#sink.resume?.();
+  }
+
+  /** The group is to be shared again: the work ends, and is committed as long as the partitions are ours. */
+  async #leaveShare(): Promise<void> {
+    if (this.#ended) return;
+    this.#awaited = this.#joins + 1;
+    await this.#sink.hold?.(milliseconds(this.#clients.config.sessionTimeout) / 3);
+    await this.#commits.handOver();
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(() => {
+      this.#awaited = this.#joins;
+      this.#sink.resume?.();
+      this.#fetcher?.update();
+    }, patience).unref();
   }
 
   /** Where partitions begin: at the offsets of the group. The group of a broadcast has none, and each begins once. */
-  async #startsOf(share: readonly number[], moved: ReadonlyMap<number, bigint> = new Map()): Promise<Starts> {
+  #startsOf(
+    partitions: readonly number[],
+    joins: number,
+    moved?: ReadonlyMap<number, bigint>,
+  ): Promise<Map<number, Start>> {
     const { topic, from, broadcast } = this.#request;
-    if (!broadcast) return startsOf(this.#consumer, topic, share, from);
-    const ends = await offsetsAt(this.#consumer, topic, "end");
-    const startOf = (number: number) => moved.get(number) ?? this.#assignment.nextOf(number) ?? ends[number] ?? 0n;
-    return { offsets: new Map(share.map((number) => [number, startOf(number)])), fresh: new Map() };
+    const known = (number: number) => moved?.get(number) ?? this.#assignment.nextOf(number);
+    if (broadcast) return broadcastStarts(this.#consumer, topic, partitions, known);
+    const wanted = () => joins === this.#joins && !this.#ended;
+    const committed = () => this.#offsets.fetch(partitions, { stable: true, wanted });
+    return startsOf(this.#consumer, { topic, partitions, from, owner: this.#clients.owner, committed });
   }
 
-  /** Opens anew, one after the other. */
+  /** Opens again, one after the other. */
   #reopen(moved?: ReadonlyMap<number, bigint>): Promise<void> {
     this.#opening = this.#opening.then(async () => {
       if (this.#ended) return;
@@ -178,7 +220,7 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     try {
       await this.#commits.flush();
       this.#assignment.drop(targets.keys());
-      if (!this.#request.broadcast) await this.#membership.commit(targets);
+      await this.#commits.moveTo(targets);
     } catch (error) {
       this.#fail(error);
       throw error;
@@ -197,57 +239,14 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
     }
   }
 
-  #receive(record: IncomingRecord, number: number, offset: bigint): void {
-    const partition = this.#assignment.expecting(number, offset);
-    if (partition === null) return;
-    const delivery = new KafkaDelivery(record, this, partition, number, offset);
-    this.#assignment.add(delivery);
-    this.#sink.deliver(delivery);
-  }
-
-  ack(delivery: KafkaDelivery): Promise<void> | undefined {
-    // The group is being shared anew: nobody knows yet if the message is still ours.
-    const sharing = this.#shared();
-    if (sharing !== null) return sharing.then(() => this.#done(delivery));
-    this.#done(delivery);
-    return undefined;
-  }
-
-  release(delivery: KafkaDelivery): void {
-    this.#settle(delivery);
-    // It stays uncommitted: the next owner of the partition gets it. While this one goes on, it is delivered again.
-    if (this.#stopped) return;
-    const { record, partition, number, offset } = delivery;
-    const next = new KafkaDelivery(record, this, partition, number, offset);
-    this.#assignment.addAgain(next, delivery);
-    setImmediate(() => {
-      // The partition may belong to another consumer by now, which gets the message then.
-      if (this.#assignment.isOpen(next) && !this.#ended) this.#sink.deliver(next);
-    });
-  }
-
-  #done(delivery: KafkaDelivery): void {
-    this.#settle(delivery);
-    this.#assignment.done(delivery);
-    this.#commitSoon();
-    this.#fetcher?.update();
-  }
-
-  /** Counts the result of a delivery. Throws LOST if it belongs to another consumer by now. */
-  #settle(delivery: KafkaDelivery): void {
-    const known = !this.#ended && this.#assignment.isOpen(delivery);
-    if (known && this.#membership.owns(delivery.number)) {
-      this.#assignment.settled();
-      return;
-    }
-    // Everything begins anew then: a message that is lost here would not be delivered again as long as others wait.
-    if (!this.#membership.isAlive) this.#fail(lost());
-    throw lost();
-  }
-
   /** Resolves when it is known which partitions are ours, or nobody will know any more; null if it is known. */
   #shared(): Promise<void> | null {
     return this.#isShared ? null : this.#untilShared();
+  }
+
+  /** True from the moment the group is to be shared again until the partitions of this consumer are known. */
+  get #isChanging(): boolean {
+    return this.#assigned < this.#awaited;
   }
 
   get #isShared(): boolean {
@@ -266,15 +265,15 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
 
   /** False if there are enough messages, or somebody has paused or stopped the consumer. */
   get #hasRoom(): boolean {
-    const { prefetch } = this.#request;
-    const full = this.#assignment.unsettled >= prefetch || this.#assignment.size >= prefetch * aheadFactor;
-    return !(this.#paused || this.#stopped || full);
+    return (
+      !(this.#paused || this.#stopped || this.#isChanging || this.#deliveries.suspects.busy) && this.#assignment.hasRoom
+    );
   }
 
-  #commitSoon(): void {
-    // The group of a broadcast ends with the process.
-    if (this.#request.broadcast) this.#assignment.takeCommittable();
-    else this.#commits.soon();
+  /** True if a message that is handled alone has to wait for others. */
+  #waitsForAll(number: number): boolean {
+    const assignment = this.#assignment;
+    return assignment.isSuspect(number) && assignment.unsettled > 0 && this.#deliveries.suspects.waits();
   }
 
   #dropFetcher(): void {
@@ -285,6 +284,9 @@ export class KafkaConsumer implements BrokerConsumer, DeliveryOwner {
   #endReading(): void {
     this.#ended = true;
     this.#end();
+    this.#commits.stop();
+    clearTimeout(this.#waiting);
+    this.#deliveries.suspects.stop();
     this.#dropFetcher();
   }
 

@@ -1,4 +1,5 @@
 import type { Delivery, IncomingRecord } from "../broker.js";
+import type { MessagingError } from "../errors.js";
 import type { KafkaTransaction } from "./library.js";
 import type { Partition, PartitionEntry } from "./partition.js";
 
@@ -6,8 +7,12 @@ import type { Partition, PartitionEntry } from "./partition.js";
 export interface DeliveryOwner {
   ack(delivery: KafkaDelivery): Promise<void> | undefined;
   release(delivery: KafkaDelivery): void;
+  /** The message waits for its next attempt. */
+  wait(delivery: KafkaDelivery): void;
   /** Makes the offsets after these deliveries part of a transaction. */
   addTo(transaction: KafkaTransaction, deliveries: readonly KafkaDelivery[]): Promise<void>;
+  /** The transaction to which deliveries were added has ended without effect. */
+  aborted(): void;
   /** These deliveries are done: a transaction has moved the offsets of the group. */
   transacted(deliveries: readonly KafkaDelivery[]): void;
   /** Ends with an error, so that another one begins at the offsets of the group. */
@@ -17,14 +22,18 @@ export interface DeliveryOwner {
 /** A message of a partition. It knows its place itself: a weak map of the deliveries would cost the garbage collector too much. */
 export class KafkaDelivery implements Delivery, PartitionEntry {
   readonly record: IncomingRecord;
-  readonly earlier = 0;
+  /** Counted for messages that are handled alone, since they may have killed a process. */
+  earlier = 0;
   readonly owner: DeliveryOwner;
   /** The partition as it was at the delivery. */
   readonly partition: Partition<KafkaDelivery>;
   readonly number: number;
   readonly offset: bigint;
+  readonly unreadable: MessagingError | undefined;
   /** True if the delivery has its result, or is not ours any more. Set by the partition. */
   over = false;
+  /** True while it waits for its next attempt, or for one of its key that does. Set by the assignment. */
+  parked = false;
 
   constructor(
     record: IncomingRecord,
@@ -32,16 +41,22 @@ export class KafkaDelivery implements Delivery, PartitionEntry {
     partition: Partition<KafkaDelivery>,
     number: number,
     offset: bigint,
+    unreadable?: MessagingError,
   ) {
     this.record = record;
     this.owner = owner;
     this.partition = partition;
     this.number = number;
     this.offset = offset;
+    this.unreadable = unreadable;
   }
 
   ack(): Promise<void> | undefined {
     return this.owner.ack(this);
+  }
+
+  wait(): void {
+    this.owner.wait(this);
   }
 
   async release(): Promise<void> {

@@ -1,4 +1,4 @@
-import { notInstalled } from "../../../internal/not-installed.js";
+import { notInstalled } from "../../../kit/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*
@@ -17,7 +17,15 @@ export interface KafkaLibrary {
   ) => Error;
   readonly protocolErrorsCodesById: Readonly<Record<number, string>>;
   readonly compatibilityPartitioner: (message: unknown, key: Buffer) => number;
-  readonly compressionsAlgorithms: Readonly<Record<string, KafkaCompression>>;
+  readonly compressionsAlgorithms: Readonly<Record<"snappy" | "lz4", KafkaCompression>>;
+  readonly fzstd: ((data: Buffer, into: Uint8Array) => Uint8Array) | null;
+  crc32c(data: Buffer): number;
+  /** The name of the function with which clients perform their operations. */
+  readonly kPerformWithRetry: symbol;
+  readonly offsetFetchV8: KafkaApi<OffsetFetchResponse>;
+  readonly offsetFetchV9: KafkaApi<OffsetFetchResponse>;
+  readonly offsetCommitV8: KafkaApi<unknown>;
+  readonly offsetCommitV9: KafkaApi<unknown>;
   readonly fetchV12: KafkaFetchVersion;
   readonly fetchV13: KafkaFetchVersion;
   readonly fetchV14: KafkaFetchVersion;
@@ -27,9 +35,24 @@ export interface KafkaLibrary {
 }
 
 interface KafkaCompression {
-  /** Its number in the attributes of a batch. */
-  readonly bitmask: number;
   decompressSync(data: Buffer): Buffer;
+}
+
+/** One version of an API. */
+export interface KafkaApi<Response> {
+  readonly api: { async(connection: KafkaConnection, ...request: unknown[]): Promise<Response> };
+}
+
+export interface OffsetFetchResponse {
+  readonly groups: readonly {
+    readonly topics: readonly {
+      readonly partitions: readonly {
+        readonly partitionIndex: number;
+        readonly committedOffset: bigint;
+        readonly metadata: string | null;
+      }[];
+    }[];
+  }[];
 }
 
 /** One version of the API Fetch. */
@@ -59,7 +82,7 @@ export interface KafkaConnectionPool {
   close(): Promise<void>;
 }
 
-interface KafkaConnection {
+export interface KafkaConnection {
   send<Response>(
     apiKey: number,
     version: number,
@@ -127,13 +150,6 @@ export interface KafkaOutgoing {
   readonly partition?: number;
 }
 
-export interface KafkaOffset {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: bigint;
-  readonly leaderEpoch: number;
-}
-
 /** Offsets of all partitions by topic; the place in the list is the number of the partition. */
 export type KafkaOffsets = ReadonlyMap<string, readonly bigint[]>;
 
@@ -148,11 +164,13 @@ export interface KafkaClientConsumer extends KafkaClient {
   readonly topics: { track(topic: string): unknown };
   joinGroup(options: object): Promise<unknown>;
   listApis(): Promise<readonly { readonly name: string; readonly minVersion: number; readonly maxVersion: number }[]>;
-  commit(options: { readonly offsets: readonly KafkaOffset[] }): Promise<void>;
   listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
-  listCommittedOffsets(options: {
-    readonly topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
-  }): Promise<KafkaOffsets>;
+  /** Under the name `kPerformWithRetry`. */
+  [perform: symbol]: (
+    name: string,
+    operation: (ended: (error: Error | null, result?: unknown) => void) => void,
+    ...rest: unknown[]
+  ) => unknown;
 }
 
 export interface KafkaAdmin extends KafkaClient {
@@ -167,30 +185,25 @@ export async function loadKafka(load: () => Promise<KafkaLibrary> = importKafka)
   try {
     return await load();
   } catch (error) {
-    throw missingPackage("@platformatic/kafka", "enableMessaging", error);
+    // Without the range npm installs version 2, which throws on Node 20 and which the range of the peer dependency refuses.
+    throw missingPackage("@platformatic/kafka", "enableMessaging", error, `@1.35${nodeNote()}`);
   }
+}
+
+/** Parts of the client library name a newer Node than it does itself. They work on Node 20; npm warns of them. */
+function nodeNote(): string {
+  const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];
+  const isNamed = major > 22 || (major === 22 && minor >= 19);
+  return isNamed ? "" : ` (npm warns on Node ${process.versions.node}: parts of it ask for 22.19 or newer)`;
 }
 
 async function importKafka(): Promise<KafkaLibrary> {
-  const library = await import("@platformatic/kafka").catch(notInstalled);
-  await addZstd(library.compressionsAlgorithms as unknown as Compressions);
-  return library as unknown as KafkaLibrary;
+  const library = (await import("@platformatic/kafka").catch(notInstalled)) as unknown as Omit<KafkaLibrary, "fzstd">;
+  return { ...library, fzstd: await importFzstd() };
 }
 
-interface Compressions {
-  readonly zstd: { available?: boolean; decompressSync: (data: Buffer) => Buffer };
-}
-
-/**
- * Lets batches be read that other programs compressed with zstd, which Node has from version 22 on only: one such batch
- * would end the consumer, again and again, before its messages. Needs the package fzstd; without it nothing changes.
- */
-async function addZstd({ zstd }: Compressions): Promise<void> {
-  if (zstd.available) return;
-  try {
-    const { decompress } = await import("fzstd");
-    zstd.decompressSync = (data) => Buffer.from(decompress(Buffer.isBuffer(data) ? data : Buffer.from(data)));
-  } catch {
-    // Not installed: a zstd batch is an error that names the compression.
-  }
+/** Unpacks zstd, which Node has from version 22.15 on only. Null without the package fzstd. */
+async function importFzstd(): Promise<KafkaLibrary["fzstd"]> {
+  const fzstd = await import("fzstd").catch(() => null);
+  return fzstd?.decompress ?? null;
 }

@@ -1,3 +1,5 @@
+import { type Progress, type Trying, writeProgress } from "./group/progress.js";
+
 /** A delivery of a partition. */
 export interface PartitionEntry {
   readonly offset: bigint;
@@ -5,25 +7,47 @@ export interface PartitionEntry {
   over: boolean;
 }
 
+/** The offset of a group in a partition, with its metadata. */
+export interface GroupOffset {
+  readonly offset: bigint;
+  readonly metadata: string;
+}
+
 /** Entries that are over are removed when there are so many. */
 const mostOver = 32;
+/** Milliseconds between commits that only tell of messages behind one that is not done. */
+const behindPause = 1000;
 
 /**
  * The deliveries of one partition. Messages may be done in any order; the group's offset moves only as far as all messages
- * before it are done.
+ * before it are done. The metadata of the offset has those behind it that are done: nobody handles them again.
  */
 export class Partition<Entry extends PartitionEntry = PartitionEntry> {
+  /** Messages that are handled alone before others: one of them may have killed the process that had the partition. */
+  suspects = 0;
+  /** The message that is handled alone, or was when its process ended. */
+  trying: Trying | null = null;
+  /** Messages that wait for their next attempt, or for one of their key that does. */
+  parked = 0;
   /** In the order of their offsets. Those at the beginning that are over are removed, several at a time. */
-  #entries: Entry[] = [];
+  #entries: PartitionEntry[] = [];
   /** The number of entries at the beginning that are over. */
   #head = 0;
   /** The last offset that was delivered; before the first one, the offset before the start. */
   #last: bigint;
-  /** The last offset up to which all is done, if the group's offset has not moved there yet. */
-  #doneUpTo: bigint | null = null;
+  /** The offset up to which all is done. */
+  #position: bigint;
+  /** True if the group's offset has not moved there yet, or its metadata is to change. */
+  #due = false;
+  /** True if messages behind the position were done that the group does not know of. */
+  #behind = false;
+  #toldBehind = 0;
+  readonly #progress: Progress | null;
 
-  constructor(start: bigint) {
+  constructor(start: bigint, progress: Progress | null = null) {
     this.#last = start - 1n;
+    this.#position = start;
+    this.#progress = progress;
   }
 
   get size(): number {
@@ -35,14 +59,20 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
     return this.#last + 1n;
   }
 
-  /** False for a message that was delivered already: a partition that is read again begins at the group's offset. */
+  /**
+   * False for a message that was delivered already: a partition that is read again begins at the group's offset. Or an
+   * earlier owner of the partition has handled it.
+   */
   isNew(offset: bigint): boolean {
-    return offset > this.#last;
+    if (offset <= this.#last) return false;
+    if (!this.#progress?.isDone(offset)) return true;
+    this.#push({ offset, over: true });
+    if (this.#entries[this.#head]!.over) this.#advance();
+    return false;
   }
 
   add(entry: Entry): void {
-    this.#entries.push(entry);
-    this.#last = entry.offset;
+    this.#push(entry);
   }
 
   /** A message that was given back is delivered again: from now on this entry is the one under way. */
@@ -54,7 +84,7 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   }
 
   /** False if a message before the last of these is neither done nor one of them: the group's offset would pass over it. */
-  isGapless(entries: ReadonlySet<Entry>): boolean {
+  isGapless(entries: ReadonlySet<PartitionEntry>): boolean {
     let left = entries.size;
     for (const entry of this.#entries) {
       if (left === 0) return true;
@@ -64,51 +94,84 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
     return true;
   }
 
-  /** Returns by how many entries the partition is smaller now. */
-  done(entry: Entry): number {
-    if (entry.over) return 0;
+  done(entry: Entry): void {
+    if (entry.over) return;
     entry.over = true;
-    return this.#entries[this.#head]?.over ? this.#advance() : 0;
+    if (this.#entries[this.#head]?.over) {
+      this.#advance();
+      return;
+    }
+    this.#behind = true;
+    // The message itself is not kept: thousands can be done behind one that is not.
+    const place = this.#placeOf(entry.offset);
+    if (this.#entries[place] === entry) this.#entries[place] = { offset: entry.offset, over: true };
   }
 
-  /** The offset to commit; null if it has not moved since the last call. */
-  takeCommittable(): bigint | null {
-    const offset = this.#doneUpTo;
-    this.#doneUpTo = null;
-    return offset === null ? null : offset + 1n;
+  /** The offset to commit; null if nothing has changed since the last call. `all`: what could wait for a second too. */
+  takeCommittable(owner: string | null, all = false, now: number = performance.now()): GroupOffset | null {
+    const behind = this.#behind && (all || now - this.#toldBehind >= behindPause);
+    if (!this.#due && !behind) return null;
+    this.#due = false;
+    this.#behind = false;
+    this.#toldBehind = now;
+    return { offset: this.#position, metadata: writeProgress(this.#position, owner, this.trying, this.#done()) };
   }
 
-  /** The offset could not be committed: it is due again, unless a later one is. */
-  restore(offset: bigint): void {
-    this.#doneUpTo ??= offset - 1n;
+  /** The offset is to be committed, also if it has not moved: its metadata has changed, or a commit has failed. */
+  touch(): void {
+    this.#due = true;
   }
 
   /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
   startAt(start: bigint): Entry[] {
-    const passed = this.#entries.filter(({ offset, over }) => offset < start && !over);
+    const passed = this.#entries.filter(({ offset, over }) => offset < start && !over) as Entry[];
     this.#entries = this.#entries.filter(({ offset }, place) => place >= this.#head && offset >= start);
     this.#head = 0;
     if (start > this.#last) this.#last = start - 1n;
     // The offset of a group never goes back.
-    if (this.#doneUpTo !== null && this.#doneUpTo < start) this.#doneUpTo = null;
+    if (this.#position < start) {
+      this.#position = start;
+      this.#due = false;
+    }
     for (const entry of passed) entry.over = true;
+    if (this.#entries[0]?.over) this.#advance();
     return passed;
   }
 
   /** All entries that are under way. */
   get open(): Entry[] {
-    return this.#entries.filter(({ over }) => !over);
+    return this.#entries.filter(({ over }) => !over) as Entry[];
   }
 
-  #advance(): number {
-    const before = this.#head;
+  #push(entry: PartitionEntry): void {
+    this.#entries.push(entry);
+    this.#last = entry.offset;
+  }
+
+  *#done(): Generator<bigint> {
+    for (let place = this.#head; place < this.#entries.length; place++) {
+      const { over, offset } = this.#entries[place]!;
+      if (over) yield offset;
+    }
+  }
+
+  #placeOf(offset: bigint): number {
+    let [low, high] = [this.#head, this.#entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#entries[middle]!.offset < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #advance(): void {
     while (this.#entries[this.#head]?.over) this.#head++;
-    const count = this.#head - before;
-    this.#doneUpTo = this.#entries[this.#head - 1]!.offset;
+    this.#position = this.#entries[this.#head - 1]!.offset + 1n;
+    this.#due = true;
     if (this.#head === this.#entries.length) this.#entries = [];
-    else if (this.#head < mostOver) return count;
+    else if (this.#head < mostOver) return;
     else this.#entries.splice(0, this.#head);
     this.#head = 0;
-    return count;
   }
 }

@@ -4,7 +4,7 @@ import { sizeOf } from "../publish/size.js";
 /** Bytes of one request to a topic. Brokers refuse batches of more than a megabyte by default. */
 const requestBytes = 800_000;
 
-/** Records in the portions in which they are sent. */
+/** Splits records into requests of at most `requestBytes`; a larger record goes alone. */
 export function* requestsOf(records: readonly OutgoingRecord[]): Generator<OutgoingRecord[]> {
   let request: OutgoingRecord[] = [];
   let bytes = 0;

@@ -50,6 +50,7 @@ export class KafkaTransactions {
     consumers: ReadonlyMap<DeliveryOwner, readonly KafkaDelivery[]>,
   ): Promise<void> {
     let committing = false;
+    const added: DeliveryOwner[] = [];
     try {
       member.producer ??= this.#clients.producer(member.id);
       const transaction = await member.producer.beginTransaction();
@@ -57,13 +58,19 @@ export class KafkaTransactions {
       for (const messages of requestsOf(records)) {
         await transaction.send({ messages: messages.map(messageOf), acks: -1, compression });
       }
-      for (const [consumer, deliveries] of consumers) await consumer.addTo(transaction, deliveries);
+      for (const [consumer, deliveries] of consumers) {
+        await consumer.addTo(transaction, deliveries);
+        added.push(consumer);
+      }
       committing = true;
       await transaction.commit();
     } catch (error) {
       const known = await this.#recover(member);
       const failure = this.#clients.translate(error);
-      if (!committing || consumers.size === 0) throw failure;
+      if (!committing || consumers.size === 0) {
+        for (const consumer of added) consumer.aborted();
+        throw failure;
+      }
       // Nobody here knows if the commit was applied: the group's offsets do. The consumers begin again there.
       for (const consumer of consumers.keys()) consumer.restart(failure);
       const text = known ? "the commit of a transaction failed" : "the result of a transaction is unknown";

@@ -23,7 +23,7 @@ export function kafkaError(error: unknown, address: string): MessagingError {
   return new MessagingError("UNREACHABLE", `${at} is unreachable: ${text}`, { cause: error });
 }
 
-/** True if the group is being shared anew: the client returns to it by itself. */
+/** True if the group is being shared again: the client returns to it by itself. */
 export function isRebalance(error: unknown): boolean {
   const { apiId } = innermost(error) as { apiId?: string };
   return apiId === "ILLEGAL_GENERATION" || apiId === "REBALANCE_IN_PROGRESS" || apiId === "UNKNOWN_MEMBER_ID";
@@ -33,6 +33,12 @@ export function isRebalance(error: unknown): boolean {
 export function isCoordinatorAway(error: unknown): boolean {
   const { apiId } = innermost(error) as { apiId?: string };
   return apiId === "NOT_COORDINATOR" || apiId?.startsWith("COORDINATOR_") === true;
+}
+
+/** True if a transaction that is not ended is about to move an offset. */
+export function isUnstable(error: unknown): boolean {
+  const { findBy } = error as { findBy?: (property: string, value: unknown) => unknown };
+  return typeof findBy === "function" && Boolean(findBy.call(error, "apiId", "UNSTABLE_OFFSET_COMMIT"));
 }
 
 function innermost(error: unknown): object {

@@ -1,37 +1,30 @@
-import { feature } from "../../../feature/feature.js";
-import type { EitherSpelling } from "../../../internal/names.js";
-import { type Checks, is, readOptions } from "../../../internal/options.js";
-import { brokerEngine } from "../broker-engine.js";
-import { loadMemoryBroker } from "./load-broker.js";
+import type { Feature } from "../../../feature/feature.js";
+import { config, type OptionsOf, option } from "../../../kit/config.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { is } from "../../../kit/options.js";
+import { defineBroker } from "../define-broker.js";
 
-export interface MemoryBrokerSettings {
-  /** The group of consumers that name none. Default "stoa". */
-  readonly groupId?: string;
+class MemoryBrokerConfig extends config("enableMemoryBroker", {
+  /** The group of consumers that name none. Default: the name of the application, else "stoa". */
+  groupId: option(is.text),
   /** The largest message in bytes. Default 1 MiB. */
-  readonly maxBytes?: number;
-}
+  maxBytes: option(is.integer(1)),
+}) {}
+
+export type MemoryBrokerSettings = OptionsOf<typeof MemoryBrokerConfig.options.fields>;
 
 export interface MemoryBrokerFeature {
   /** Uses a broker in the memory of the process, for development and tests. Messages end with the process. */
   enableMemoryBroker(options?: EitherSpelling<MemoryBrokerSettings>): this;
 }
 
-const checks: Checks<MemoryBrokerSettings> = { groupId: is.text, maxBytes: is.integer(1) };
-
-const memory = brokerEngine<MemoryBrokerSettings>({
-  name: "memory_broker",
+export const memoryBrokerFeature: Feature<MemoryBrokerFeature> = defineBroker({
+  name: "memory",
+  healthCheck: "memory_broker",
   enabledBy: "enableMemoryBroker",
-  broker: "memory",
-  openWithin: () => 5,
-  load: loadMemoryBroker,
-});
-
-export const memoryBrokerFeature = feature<MemoryBrokerFeature>({
-  name: "memory broker",
-  setup: {
-    enableMemoryBroker(host, options) {
-      memory.enable(host, readOptions("enableMemoryBroker", options, checks));
-    },
+  config: MemoryBrokerConfig,
+  async create({ groupId, maxBytes }, { application }) {
+    const { MemoryBroker } = await import("./memory-broker.js");
+    return new MemoryBroker({ groupId: groupId ?? application, maxBytes });
   },
-  ...memory.stages,
 });

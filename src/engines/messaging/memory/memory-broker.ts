@@ -19,9 +19,9 @@ export interface MemoryBrokerOptions {
   /** The broker that it stands for. Default "memory". */
   readonly name?: BrokerName;
   /** The group of consumers that name none. Default "stoa". */
-  readonly groupId?: string;
+  readonly groupId?: string | undefined;
   /** The largest message in bytes. Default 1 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
 }
 
 const year = 31_536_000_000;
@@ -31,7 +31,6 @@ export class MemoryBroker implements Broker {
   readonly name: BrokerName;
   readonly abilities: BrokerAbilities;
   readonly defaultGroup: string;
-  readonly defaultPrefetch = null;
   readonly hub: MemoryHub;
   readonly #consumers = new Set<MemoryConsumer>();
   #open = false;

@@ -71,7 +71,7 @@ export class MemoryHub {
     this.#topics.get(name)?.groups.delete(groupName);
   }
 
-  /** Fills the queue of a group anew. */
+  /** Fills the queue of a group again. */
   rewind(name: string, groupName: string, to: "start" | "end" | Date): void {
     const topic = this.topic(name);
     const group = topic.groups.get(groupName);

@@ -1,34 +1,36 @@
-import { nodeCrypto } from "../../../internal/node-modules.js";
-import { type Checks, is, readOptions } from "../../../internal/options.js";
-import type { Span } from "../../../internal/tracer.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
+import { milliseconds } from "../../../kit/duration.js";
+import { nodeCrypto } from "../../../kit/node-modules.js";
+import { type Check, is } from "../../../kit/options.js";
+import type { Span } from "../../../kit/tracer.js";
 import type { OutgoingRecord } from "../broker.js";
-import { own, readHeaders } from "../headers.js";
+import { frameworkHeaders, readHeaders } from "../headers.js";
 import type { Topic } from "../topic.js";
 import { injectTrace } from "../trace.js";
 import { checkOutgoing, encodeValue } from "../values.js";
 
-export interface PublishOptions {
+const isKey: Check<string | null> = (value) =>
+  value === null || (typeof value === "string" && value.length <= 1000)
+    ? undefined
+    : "null, or a string of at most 1000 characters";
+
+const isId: Check<string> = (value) =>
+  typeof value === "string" && /^[\w.:-]{1,200}$/.test(value) ? undefined : "1 to 200 plain characters";
+
+const publishOptions = options("publish()", {
   /** Messages of one key are handled in order. Default: the key of the topic's declaration, or none. */
-  readonly key?: string | null;
+  key: option(isKey),
   /** Header fields. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Seconds until the message may be delivered, where the broker can. Default 0. */
-  readonly delay?: number;
+  headers: option<Readonly<Record<string, string>>>(is.object),
+  /** Time until the message may be delivered, where the broker can. Default 0. */
+  delay: option.duration(0, 0, "365d"),
   /** The id, for a program that has one: consumers that are idempotent handle each id once. Default: a new UUID. */
-  readonly id?: string;
-}
+  id: option(isId),
+});
 
-const checks: Checks<PublishOptions> = {
-  key: is.either(is.oneOf(null), (value) =>
-    typeof value === "string" && value.length <= 1000 ? undefined : "a string of at most 1000 characters",
-  ),
-  headers: is.object,
-  delay: is.number(0, 31_536_000),
-  id: (value) =>
-    typeof value === "string" && /^[\w.:-]{1,200}$/.test(value) ? undefined : "1 to 200 plain characters",
-};
+export type PublishOptions = OptionsOf<typeof publishOptions.fields>;
 
-const nothing: PublishOptions = Object.freeze({});
+const nothing: Partial<SettingsOf<typeof publishOptions.fields>> = Object.freeze({});
 
 /** A record from a value and the options of a publish; throws or rejects what does not fit the topic. */
 export function outgoing(
@@ -37,12 +39,11 @@ export function outgoing(
   options: unknown,
   span: Span | null,
 ): OutgoingRecord | Promise<OutgoingRecord> {
-  const given =
-    options === undefined ? nothing : readOptions<PublishOptions>(`publish('${topic.name}')`, options, checks);
+  const given = options === undefined ? nothing : publishOptions.readGiven([options], `publish('${topic.name}')`);
   const headers = readHeaders(given.headers);
   injectTrace(headers, span);
   const { body, contentType } = encodeValue(value);
-  headers[own.contentType] ??= contentType;
+  headers[frameworkHeaders.contentType] ??= contentType;
   const record: OutgoingRecord = {
     topic: topic.name,
     id: given.id ?? nodeCrypto().randomUUID(),
@@ -50,7 +51,7 @@ export function outgoing(
     headers,
     body,
     timestamp: Date.now(),
-    delay: Math.round((given.delay ?? 0) * 1000),
+    delay: milliseconds(given.delay ?? 0),
   };
   return topic.schema === null ? record : checkOutgoing(topic.name, topic.schema, value, body).then(() => record);
 }

@@ -1,6 +1,6 @@
-import { isPlainObject, show } from "../../../internal/options.js";
-import type { Tracer } from "../../../internal/tracer.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { isPlainObject, show } from "../../../kit/options.js";
+import type { Tracer } from "../../../kit/tracer.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { Connected } from "../connections.js";
 import type { MessagingError } from "../errors.js";
@@ -67,8 +67,12 @@ export async function publishAll(
   const span = publishSpan(tracer, broker.name, topic.name, entries.length);
   let records: OutgoingRecord[];
   try {
-    const made = entries.map(({ value, options }) => outgoing(topic, value, options, span));
-    records = made.some((record) => record instanceof Promise) ? await Promise.all(made) : (made as OutgoingRecord[]);
+    const make = ({ value, options }: Entry) => outgoing(topic, value, options, span);
+    // Async with a schema: an entry that throws would leave the promises of those before it behind.
+    records =
+      topic.schema === null
+        ? (entries.map(make) as OutgoingRecord[])
+        : await Promise.all(entries.map(async (entry) => make(entry)));
   } catch (error) {
     span?.end(error);
     throw error;

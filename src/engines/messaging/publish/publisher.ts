@@ -1,3 +1,6 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import { sleep } from "../../../kit/time/within.js";
 import type { Broker, OutgoingRecord, PublishWay } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 import { sizeOf, tooLarge } from "./size.js";
@@ -24,7 +27,7 @@ export class Publisher {
   #held: Waiting[] = [];
   #way: PublishWay | null = null;
   #state: "open" | "opening" | "broken" | "pausing" = "open";
-  #pause = firstPause;
+  #failures = 0;
   #number = 0;
   #waiting = 0;
   #bytes = 0;
@@ -35,7 +38,7 @@ export class Publisher {
 
   constructor(broker: Broker, limits: PublisherLimits = {}) {
     this.#broker = broker;
-    this.#timeout = limits.timeout ?? 30_000;
+    this.#timeout = milliseconds(limits.timeout ?? 30);
     this.#maxWaiting = limits.maxWaiting ?? 10_000;
     this.#maxWaitingBytes = limits.maxWaitingBytes ?? 64 * 1024 * 1024;
     this.#underWay = new UnderWay(broker, (entry, error) => this.#ended(entry, error));
@@ -173,7 +176,7 @@ export class Publisher {
     if (this.#isHeld(entry, error)) {
       this.#held.push(entry);
       this.#state = "broken";
-    } else if (error === null && this.#state === "open") this.#pause = firstPause;
+    } else if (error === null && this.#state === "open") this.#failures = 0;
     const over = this.#underWay.size === 0;
     // Not in this call: the loop that sends the queue may be the caller. In the next turn, callers that publish again have joined.
     if (this.#state !== "broken") {
@@ -189,7 +192,7 @@ export class Publisher {
     return false;
   }
 
-  /** Begins anew when nothing is under way any more, after a pause, with the entries in their old order. */
+  /** Starts over when nothing is under way any more, after a pause, with the entries in their old order. */
   async #mend(): Promise<void> {
     if (this.#underWay.size > 0 || this.#state !== "broken") return;
     this.#way = null;
@@ -197,9 +200,7 @@ export class Publisher {
     this.#queue = [...this.#held.sort((a, b) => a.number - b.number), ...this.#queue];
     this.#held = [];
     if (this.#queue.length > 0) {
-      const pause = this.#pause / 2 + (Math.random() * this.#pause) / 2;
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      this.#pause = Math.min(this.#pause * 2, longestPause);
+      await sleep(backoff(this.#failures++, firstPause, longestPause));
     }
     this.#state = "open";
     this.#fill();

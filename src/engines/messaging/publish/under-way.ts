@@ -7,7 +7,7 @@ const largestBatchBytes = 4 * 1024 * 1024;
 /** Records and bytes that are under way at a time, where the broker keeps their order. */
 const mostRecords = 8000;
 const mostBytes = 32 * 1024 * 1024;
-/** As many times these may be with the client of the broker although nobody waits for them any more. */
+/** As many times these may be with the client of the broker, with those for which nobody waits any more. */
 const unconfirmedFactor = 2;
 
 /**
@@ -40,12 +40,18 @@ export class UnderWay {
   /** True if another record may be sent. */
   hasRoom(way: PublishWay | null): boolean {
     if (way === null) return this.#entries.size === 0;
-    return this.#entries.size < mostRecords && this.#bytes < mostBytes && !this.#hasForgotten(unconfirmedFactor);
+    const { size } = this.#entries;
+    return (
+      size < mostRecords &&
+      this.#bytes < mostBytes &&
+      size + this.#forgotten.size < mostRecords * unconfirmedFactor &&
+      this.#bytes + this.#forgottenBytes < mostBytes * unconfirmedFactor
+    );
   }
 
   /** True if so much was never confirmed that a new way is better. */
   get isStuck(): boolean {
-    return this.#hasForgotten(unconfirmedFactor / 2);
+    return this.#forgotten.size >= mostRecords || this.#forgottenBytes >= mostBytes;
   }
 
   /** Sends one record on a way that keeps the order. */
@@ -78,10 +84,6 @@ export class UnderWay {
       this.#forgotten.add(entry);
       this.#forgottenBytes += entry.size;
     }
-  }
-
-  #hasForgotten(factor: number): boolean {
-    return this.#forgotten.size >= mostRecords * factor || this.#forgottenBytes >= mostBytes * factor;
   }
 
   #add(entry: Waiting): void {

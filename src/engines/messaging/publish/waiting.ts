@@ -1,3 +1,4 @@
+import type { Duration } from "../../../kit/duration.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 
@@ -16,8 +17,8 @@ export interface Waiting {
 
 /** Bounds of the publishes that wait for the broker. */
 export interface PublisherLimits {
-  /** Milliseconds until a publish that is not confirmed rejects. Default 30000. */
-  readonly timeout?: number;
+  /** Time until a publish that is not confirmed rejects. Default 30 seconds. */
+  readonly timeout?: Duration;
   /** The most messages that wait. Default 10000. */
   readonly maxWaiting?: number;
   /** The most bytes that wait. Default 64 MiB. */

@@ -1,8 +1,7 @@
-import type { ConfigOf } from "../../../internal/config-of.js";
-import { type EitherSpelling, type SnakeCase, snakeCase } from "../../../internal/names.js";
-import { inspectSymbol } from "../../../internal/node-modules.js";
-import { type Check, type Checks, is, readCall } from "../../../internal/options.js";
-import { ValueError } from "../../../internal/value-error.js";
+import { config, type OptionsOf, option, type SettingsOf } from "../../../kit/config.js";
+import { inspectSymbol } from "../../../kit/node-modules.js";
+import { type Check, is } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 
 /** Keys in place of those that the AWS SDK finds: environment, files, container and instance roles. */
 export type CloudCredentialsOption = CloudCredentials | (() => Promise<CloudCredentials>);
@@ -13,94 +12,62 @@ export interface CloudCredentials {
   readonly sessionToken?: string;
 }
 
-export interface CloudQueueOptions {
-  /** The region. Default: the environment's `AWS_REGION`, else `us-east-1`. */
-  region?: string;
-  /** The URL of a queue. The topic of the queue's name uses it; queues of other topics are found by their name. */
-  queueUrl?: string;
-  /** The service, in place of that of the region: an emulator or a private endpoint. */
-  endpoint?: string;
-  /** URLs of queues by topic, where they are not found by name. */
-  queues?: Readonly<Record<string, string>>;
-  /** True uses FIFO queues: messages of one key keep their order. Default false; topics that end with `.fifo` are. */
-  fifo?: boolean;
-  /** Creates queues that do not exist when they are first used. Default true. */
-  createQueues?: boolean;
-  /** Seconds that a message is hidden from other consumers; extended while a handler runs. Default 30. */
-  visibilityTimeout?: number;
-  /** Seconds that a request for messages waits for them; the end of the application waits as long. Default 5. */
-  waitTime?: number;
-  /** Messages that a consumer takes over at a time. Default 20. */
-  prefetch?: number;
-  /** Milliseconds to wait for a connection. Default 5000. */
-  connectTimeout?: number;
-  /** Keys, or a function of the SDK that provides them. Default: those that the SDK finds. */
-  credentials?: CloudCredentialsOption;
-}
-
-type Settings = Required<Omit<CloudQueueOptions, "credentials" | "queueUrl" | "endpoint">> & {
-  readonly queueUrl: string | null;
-  readonly endpoint: string | null;
-};
-
-const url: Check = (value) =>
+const isUrl: Check<string> = (value) =>
   typeof value === "string" && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
     ? undefined
     : "a URL: https://...";
 
-const checks: Checks<CloudQueueOptions> = {
-  region: is.text,
-  queueUrl: url,
-  endpoint: url,
-  queues: is.object,
-  fifo: is.boolean,
-  createQueues: is.boolean,
-  visibilityTimeout: is.integer(1, 43_200),
-  waitTime: is.integer(0, 20),
-  prefetch: is.integer(1, 10_000),
-  connectTimeout: is.integer(1, 2_147_483_647),
-  credentials: is.either(is.function, is.object),
+const fields = {
+  /** The region. Default: `AWS_REGION`, else `us-east-1`. */
+  region: option(is.text, "us-east-1", "`AWS_REGION`, else `us-east-1`"),
+  /** The URL of a queue. The topic of the queue's name uses it; queues of other topics are found by their name. */
+  queueUrl: option.made<string, string | null>(isUrl, String, null),
+  /** The service, in place of that of the region: an emulator or a private endpoint. */
+  endpoint: option.made<string, string | null>(isUrl, String, null),
+  /** URLs of queues by topic, where they are not found by name. */
+  queues: option<Readonly<Record<string, string>>>(is.object, {}),
+  /** True uses FIFO queues: messages of one key keep their order. Topics that end with `.fifo` have one in any case. Default false. */
+  fifo: option(is.boolean, false),
+  /** Creates queues that do not exist when they are first used. Default true. */
+  createQueues: option(is.boolean, true),
+  /** Time that a message is hidden from other consumers, in whole seconds; extended while a handler runs. Default 30 seconds. */
+  visibilityTimeout: option.duration("30s", "1s", "12h"),
+  /** Time that a request for messages waits for them, in whole seconds; the end of the application waits as long. Default 5 seconds. */
+  waitTime: option.duration("5s", 0, "20s"),
+  /** Messages that a consumer takes over at a time. Default 20. */
+  prefetch: option(is.integer(1, 10_000), 20),
+  /** Time to wait for a connection. Default 5 seconds. */
+  connectTimeout: option.duration("5s", "1ms", "24d"),
+  /** Keys, or a function of the SDK that provides them. Default: those that the SDK finds. */
+  credentials: option.secret<CloudCredentialsOption, CloudCredentialsOption | null>(
+    is.either(is.function, is.object),
+    readCredentials,
+    null,
+  ),
 };
 
-/** The place of a cloud queue, Amazon SQS, and the way to use it. */
-export class CloudQueueConfig {
-  /** Null for those that the SDK finds. */
-  readonly credentials: CloudCredentialsOption | null;
+export type CloudQueueOptions = OptionsOf<typeof fields>;
 
-  constructor(
-    ...given: [regionOrOptions?: string | EitherSpelling<CloudQueueOptions> | null, queueUrl?: string | null]
-  ) {
-    const { credentials, ...options } = readCall<CloudQueueOptions>(
-      "CloudQueueConfig",
-      given,
-      ["region", "queueUrl"],
-      checks,
-    );
-    const defaults: Settings = {
-      region: process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || "us-east-1",
-      queueUrl: null,
-      endpoint: null,
-      queues: {},
-      fifo: false,
-      createQueues: true,
-      visibilityTimeout: 30,
-      waitTime: 5,
-      prefetch: 20,
-      connectTimeout: 5000,
-    };
-    Object.assign(this, defaults, options);
-    for (const [topic, address] of Object.entries(this.queues)) {
-      if (url(address) !== undefined) throw new ValueError(`'queues' in CloudQueueConfig: '${topic}' must be a URL`);
+const Base = config("CloudQueueConfig", fields, {
+  order: ["region", "queueUrl"],
+  refine({ queues, visibilityTimeout, waitTime }, given) {
+    for (const [topic, address] of Object.entries(queues)) {
+      if (isUrl(address) !== undefined) throw new ValueError(`'queues' in CloudQueueConfig: '${topic}' must be a URL`);
     }
-    this.credentials = credentials === undefined ? null : readCredentials(credentials);
-    Object.defineProperty(this, "credentials", { value: this.credentials, enumerable: false });
-  }
+    const region = given.region ?? (process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || fields.region.fallback);
+    // The service takes whole seconds.
+    return { region, visibilityTimeout: Math.ceil(visibilityTimeout), waitTime: Math.ceil(waitTime) };
+  },
+});
 
-  /** Takes a config, its fields, or nothing for the defaults. */
-  static from(given?: ConfigOf<"CloudQueueConfig"> | EitherSpelling<CloudQueueOptions> | null): CloudQueueConfig {
-    return given instanceof CloudQueueConfig
-      ? given
-      : new CloudQueueConfig((given ?? {}) as EitherSpelling<CloudQueueOptions>);
+/** The place of a cloud queue, Amazon SQS, and the way to use it. */
+export class CloudQueueConfig extends Base {
+  /** @internal The options without defaults. */
+  declare readonly given: Partial<SettingsOf<typeof fields>>;
+
+  constructor(...given: ConstructorParameters<typeof Base>) {
+    super(...given);
+    Object.defineProperty(this, "given", { value: CloudQueueConfig.options.readGiven(given) });
   }
 
   /** The place of the service, fit for a log. */
@@ -111,19 +78,6 @@ export class CloudQueueConfig {
   [inspectSymbol](): string {
     return `CloudQueueConfig { ${this.address} }`;
   }
-}
-export interface CloudQueueConfig extends Readonly<Settings>, Readonly<SnakeFields>, ConfigOf<"CloudQueueConfig"> {}
-
-type SnakeFields = { [K in keyof Settings as K extends string ? SnakeCase<K> : never]: Settings[K] };
-
-for (const name of Object.keys(checks) as (keyof Settings)[]) {
-  const contract = snakeCase(name);
-  if (contract === name) continue;
-  Object.defineProperty(CloudQueueConfig.prototype, contract, {
-    get(this: CloudQueueConfig) {
-      return this[name];
-    },
-  });
 }
 
 function readCredentials(given: CloudCredentialsOption): CloudCredentialsOption {

@@ -1,9 +1,8 @@
-import { feature } from "../../../feature/feature.js";
-import type { ConfigOf } from "../../../internal/config-of.js";
-import type { EitherSpelling } from "../../../internal/names.js";
-import { brokerEngine } from "../broker-engine.js";
+import type { Feature } from "../../../feature/feature.js";
+import type { ConfigOf } from "../../../kit/config-of.js";
+import type { EitherSpelling } from "../../../kit/names.js";
+import { defineBroker } from "../define-broker.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
-import { loadSqsBroker } from "./load-broker.js";
 
 export interface CloudQueueFeature {
   /** Connects to Amazon SQS at the start: `app.publish`, `app.onMessage`. */
@@ -13,22 +12,15 @@ export interface CloudQueueFeature {
   ): this;
 }
 
-const sqs = brokerEngine<CloudQueueConfig>({
-  name: "cloud_queue",
+export const cloudQueueFeature: Feature<CloudQueueFeature> = defineBroker({
+  name: "sqs",
+  healthCheck: "cloud_queue",
   enabledBy: "enableCloudQueue",
-  broker: "sqs",
+  config: CloudQueueConfig,
   // The SDK tries three times.
-  openWithin: (config) => (config.connectTimeout / 1000) * 3,
-  load: loadSqsBroker,
-});
-
-export const cloudQueueFeature = feature<CloudQueueFeature>({
-  name: "cloud queue",
-  setup: {
-    enableCloudQueue(host, ...given) {
-      const [first] = given;
-      sqs.enable(host, first instanceof CloudQueueConfig ? first : new CloudQueueConfig(...(given as [string])));
-    },
+  openWithin: (config) => config.connectTimeout * 3,
+  async create(config) {
+    const { createSqsBroker } = await import("./sqs-broker.js");
+    return createSqsBroker(config);
   },
-  ...sqs.stages,
 });

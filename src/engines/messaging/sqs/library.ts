@@ -1,4 +1,4 @@
-import { notInstalled } from "../../../internal/not-installed.js";
+import { notInstalled } from "../../../kit/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
 
 /*

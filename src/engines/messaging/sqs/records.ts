@@ -1,7 +1,7 @@
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { foreignId, foreignTime } from "../foreign.js";
-import { own } from "../headers.js";
+import { frameworkHeaders } from "../headers.js";
 import type { SqsMessage, SqsSendEntry } from "./library.js";
 
 /** SQS takes at most ten attributes: id, key, time and headers go into one. */
@@ -122,5 +122,11 @@ export function groupOf({ key, id }: { readonly key: string | null; readonly id:
 
 /** The headers of a copy that is sent again. */
 export function copyOf(record: IncomingRecord, headers: Readonly<Record<string, string>>): EntryRecord {
-  return { ...record, headers: { ...headers, [own.contentType]: headers[own.contentType] ?? "application/json" } };
+  return {
+    ...record,
+    headers: {
+      ...headers,
+      [frameworkHeaders.contentType]: headers[frameworkHeaders.contentType] ?? "application/json",
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import { milliseconds } from "../../../kit/duration.js";
 import { MessagingError } from "../errors.js";
 import type { CloudQueueConfig } from "./config.js";
 import type { SqsCalls, SqsClient, SqsLibrary } from "./library.js";
@@ -26,7 +27,7 @@ export class SqsService {
       ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
       ...(credentials !== null && { credentials }),
       requestHandler: {
-        connectionTimeout: connectTimeout,
+        connectionTimeout: milliseconds(connectTimeout),
         requestTimeout: responseTime,
         // Without it a request that is too late is logged only.
         throwOnRequestTimeout: true,
@@ -105,8 +106,11 @@ export class SqsService {
       const failure = this.translate(error);
       if (failure.code !== "UNKNOWN_TOPIC") throw failure;
     }
-    if (!createQueues) {
-      const text = `the cloud queue at ${this.config.address} does not know the queue '${name}', and 'createQueues' is false`;
+    const unknown = `the cloud queue at ${this.config.address} does not know the queue '${name}'`;
+    if (!createQueues) throw new MessagingError("UNKNOWN_TOPIC", `${unknown}, and 'createQueues' is false`);
+    // A program that names its queue does not expect others. That of its dead letters belongs to it.
+    if (queueUrl !== null && name !== queueName(`${queueUrl.split("/").at(-1)}.dead`, false)) {
+      const text = `${unknown} of the topic '${topic}', and 'queueUrl' is another queue: name it in 'queues'`;
       throw new MessagingError("UNKNOWN_TOPIC", text);
     }
     const attributes = {

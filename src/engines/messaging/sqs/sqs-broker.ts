@@ -28,6 +28,7 @@ export class SqsBroker implements Broker {
   readonly abilities: BrokerAbilities;
   readonly defaultGroup = "stoa";
   readonly defaultPrefetch: number;
+  readonly boundsPrefetch: boolean;
   readonly #service: SqsService;
   readonly #config: CloudQueueConfig;
   /** One for each record, however often it is sent: FIFO queues drop what they get twice. */
@@ -38,7 +39,10 @@ export class SqsBroker implements Broker {
     this.#config = config;
     this.#service = new SqsService(library, config);
     this.defaultPrefetch = config.prefetch;
-    this.abilities = { delay: longestDelay, broadcast: false, seek: false, maxBytes: largestMessage - 1000 };
+    this.boundsPrefetch = config.given.prefetch !== undefined;
+    // FIFO queues delay all messages or none.
+    const delay = config.fifo ? 0 : longestDelay;
+    this.abilities = { delay, broadcast: false, seek: false, maxBytes: largestMessage - 1000 };
   }
 
   async open(): Promise<void> {
@@ -177,7 +181,7 @@ export class SqsBroker implements Broker {
 
 /** Makes a broker that is not connected yet. */
 export async function createSqsBroker(config?: CloudQueueConfig | CloudQueueOptions | null): Promise<SqsBroker> {
-  return new SqsBroker(await loadSqs(), CloudQueueConfig.from(config));
+  return new SqsBroker(await loadSqs(), CloudQueueConfig.from([config]));
 }
 
 function unconfirmed(): MessagingError {

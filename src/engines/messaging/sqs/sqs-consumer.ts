@@ -81,7 +81,7 @@ export class SqsConsumer implements BrokerConsumer {
 
   async close(): Promise<void> {
     await this.stop();
-    // A request that is cut off goes on in the service, takes messages, and keeps them hidden: it must come to its end.
+    // A request that is cut off continues in the service, takes messages, and keeps them hidden: it must come to its end.
     const late = setTimeout(() => this.#cut.abort(), (this.#service.config.waitTime + 2) * 1000);
     await this.#polling;
     clearTimeout(late);
@@ -156,7 +156,7 @@ export class SqsConsumer implements BrokerConsumer {
       const held = this.#held.get(message.ReceiptHandle);
       // After that time others may have the message, though the queue would still take the receipt.
       if (held === undefined || this.#ended || performance.now() > held.until) {
-        throw new MessagingError("LOST", "the message is visible to other consumers by now");
+        throw new MessagingError("LOST", "the message is now visible to other consumers");
       }
       return held;
     };

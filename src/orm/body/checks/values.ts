@@ -50,6 +50,8 @@ export function customCheck(encode: ColumnType["encode"]): Check {
   };
 }
 
+/** A response lists no more problems of a list: further items of it are not looked at. */
+export const maxItemIssues = 1000;
 const listType = new Refusal("list_type", "Input should be a valid array");
 const ragged = new Refusal("value_error", "Input should have lists of the same length");
 
@@ -58,11 +60,13 @@ export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Che
   return (value, body) => {
     if (!Array.isArray(value)) return listType;
     let refused: Map<number, Refusal> | undefined;
-    const list = value.map((each: unknown, index) => {
-      const result = each === null ? nullItem : item(each, body);
-      if (result instanceof Refusal) (refused ??= new Map()).set(index, result);
-      return result;
-    });
+    const list: unknown[] = [];
+    for (let index = 0; index < value.length; index++) {
+      const result = value[index] === null ? nullItem : item(value[index], body);
+      if (!(result instanceof Refusal)) {
+        if (refused === undefined) list.push(result);
+      } else if ((refused ??= new Map()).set(index, result).size === maxItemIssues) break;
+    }
     if (refused) return new Refusal(ragged.type, ragged.msg, refused);
     return nested && !isRectangular(list as unknown[][]) ? ragged : list;
   };

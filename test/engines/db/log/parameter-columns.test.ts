@@ -36,6 +36,7 @@ describe("the columns of parameters", () => {
     ["insert into u as new values ($1) on conflict (id) do update set name = $2", 2, [2]],
     ["insert into u select $1, $2 from v where id = $3", 3, [3]],
     ["select password from u where id = $1 -- name = $2\n and name = $2", 2, [1, 2]],
+    ["select E'\\'' from u where password = $1 and name = 'x' and id = $2", 2, [2]],
     ["select password, $tag$ it's $tag$ from u where /* 'x */ id = $1", 1, [1]],
   ] as [string, number, number[]][])("The statement %s shows of its %i parameters only %j", (text, count, shown) => {
     expect(open(text, count)).toEqual(shown);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { assertUsable, installedVersion, pgRange } from "../../../../src/engines/db/postgres/pg-version.js";
-import { ValueError } from "../../../../src/internal/value-error.js";
+import { ValueError } from "../../../../src/kit/value-error.js";
 
 describe("the version of node-postgres", () => {
   it("The installed version of node-postgres is found and usable", () => {

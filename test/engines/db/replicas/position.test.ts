@@ -38,7 +38,7 @@ describe("positions in the log of the primary", () => {
     expect(positions.lagOf(5n, 5000)).toBe(2000);
   });
 
-  it("Another primary with a shorter log starts anew", () => {
+  it("Another primary with a shorter log starts over", () => {
     const positions = new Positions();
     positions.add(30n, 1000);
     positions.add(20n, 2000);

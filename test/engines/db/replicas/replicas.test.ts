@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import type { DatabaseOptions } from "../../../../src/engines/db/config.js";
 import type { Database } from "../../../../src/engines/db/database.js";
 import { openDatabase } from "../../../../src/engines/db/open-database.js";
-import type { Logger } from "../../../../src/internal/logger.js";
-import type { EitherSpelling } from "../../../../src/internal/names.js";
-import { createTables } from "../../../../src/orm/index.js";
+import { createTables } from "../../../../src/entry/orm.js";
+import type { Logger } from "../../../../src/kit/logger.js";
+import type { EitherSpelling } from "../../../../src/kit/names.js";
 import { service } from "../../../support/service.js";
 import { readOwnWrites } from "../documented.js";
 import { makeDatabase } from "../engines.js";
@@ -47,7 +47,7 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
     );
     await caughtUp(db);
     await db.close();
-  }, 60_000);
+  });
 
   afterEach(async () => {
     await follower.execute("select pg_wal_replay_resume()").catch(() => {});
@@ -198,7 +198,7 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
   });
 
   it("A replica that is further behind than maxReplicaLag gets no reads until it has caught up", async () => {
-    const { app, get } = await started({ max_replica_lag: 300 }, (app) => {
+    const { app, get } = await started({ max_replica_lag: 0.3 }, (app) => {
       app.get("/", async ({ db }) => [await db.fetchval(where)]);
     });
     expect(await get("/")).toBe("[true]");
@@ -214,7 +214,7 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
   it("Replicas get no reads while maxReplicaLag cannot be checked, because the primary hangs", async () => {
     const proxy = await FaultProxy.start(url);
     closing.push(() => proxy.close());
-    const options = { url: proxy.through(url), maxReplicaLag: 300, statementTimeout: 500 };
+    const options = { url: proxy.through(url), maxReplicaLag: 0.3, statementTimeout: 0.5 };
     const { app, get } = await started(options, (app) => {
       app.get("/", async ({ db }) => [await db.fetchval(where).catch((error: Error) => error.name)]);
     });

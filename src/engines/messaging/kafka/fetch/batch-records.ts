@@ -1,6 +1,6 @@
 import type { IncomingRecord } from "../../broker.js";
 import { foreignId, foreignTime } from "../../foreign.js";
-import { own } from "../../headers.js";
+import { frameworkHeaders } from "../../headers.js";
 import { idHeader } from "../records.js";
 import { type ByteReader, CorruptError } from "./byte-reader.js";
 
@@ -74,7 +74,7 @@ export class BatchRecords {
 
 /** Texts of headers that most messages have: comparing the bytes costs less than decoding them. By their length. */
 const frequent: string[][] = [];
-for (const each of [idHeader, own.contentType, "application/json", "traceparent"])
+for (const each of [idHeader, frameworkHeaders.contentType, "application/json", "traceparent"])
   (frequent[each.length] ??= []).push(each);
 
 /** A name or a value of a header; "" for null. */

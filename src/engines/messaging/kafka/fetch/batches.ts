@@ -1,12 +1,15 @@
 import type { IncomingRecord } from "../../broker.js";
+import { MessagingError } from "../../errors.js";
 import { BatchRecords } from "./batch-records.js";
 import { ByteReader, CorruptError } from "./byte-reader.js";
 import type { AbortedTransaction, FetchedPartition } from "./response.js";
+import type { Unpack } from "./unpack.js";
 
 /** Places in the head of a batch: https://kafka.apache.org/documentation/#recordbatch */
 const at = {
   length: 8,
   magic: 16,
+  checksum: 17,
   attributes: 21,
   lastOffsetDelta: 23,
   firstTimestamp: 27,
@@ -17,6 +20,8 @@ const at = {
 } as const;
 /** The length of a batch counts from here. */
 const lengthFrom = 12;
+/** The least length of a message in the format before batches. */
+const oldLength = 14;
 const compressionBits = 0b111;
 const appendTimeBit = 1 << 3;
 const transactionBit = 1 << 4;
@@ -28,8 +33,21 @@ export interface BatchesParts {
   readonly topic: string;
   /** The offset that was asked for. A batch may begin before it: its first records are left out. */
   readonly from: bigint;
-  /** Unpacks by the number of the compression. Throws for one that it does not know. */
-  decompress(compression: number, data: Buffer): Buffer;
+  readonly unpack: Unpack;
+  /** The CRC-32C of bytes. */
+  checksum(data: Buffer): number;
+}
+
+/** Records that cannot be read: from an offset to the end of their batch. */
+export class Unreadable {
+  readonly error: MessagingError;
+  /** The batch, in place of its records. */
+  readonly record: IncomingRecord;
+
+  constructor(error: MessagingError, record: IncomingRecord) {
+    this.error = error;
+    this.record = record;
+  }
 }
 
 /** The records of one partition in a response, read as they are taken. */
@@ -47,9 +65,14 @@ export class RecordBatches {
   readonly #aborted: AbortedTransaction[];
   /** Producers of aborted transactions, each from its first message to its end. */
   readonly #aborting = new Set<bigint>();
-  /** The place of the next batch. */
+  /** The places of the batch that is being read, and of the next one. */
+  #start = 0;
   #next = 0;
   #batch: BatchRecords | null = null;
+  /** The offset of the record that was taken last; of an unreadable batch the last one. */
+  #offset = -1n;
+  /** The error of a batch that was unpacked by another thread. */
+  #failure: { readonly error: unknown } | null = null;
 
   constructor({ number, records, aborted }: FetchedPartition, parts: BatchesParts) {
     this.number = number;
@@ -59,49 +82,93 @@ export class RecordBatches {
     this.#aborted = aborted.toSorted((a, b) => Number(a.firstOffset - b.firstOffset));
     let next = parts.from;
     let end = 0;
-    while (records.length - end >= at.records) {
+    while (records.length - end > at.magic) {
       const length = records.readInt32BE(end + at.length);
       if (length > records.length - end - lengthFrom) break;
-      checkHead(records, end, length);
+      if (length < (isOld(records, end) ? oldLength : at.records - lengthFrom))
+        throw this.#named(new CorruptError(`a batch has ${length} bytes`), next);
       next = lastOffset(records, end) + 1n;
       end += lengthFrom + length;
     }
     // The first batch comes whole, however large it is: without one, the same would be asked for again and again.
-    if (records.length > 0 && end === 0) throw new CorruptError("a response has no whole batch");
+    if (records.length > 0 && end === 0) throw this.#named(new CorruptError("a response has no whole batch"), next);
     this.nextOffset = next;
     this.#end = end;
   }
 
   /** The offset of the record that was taken last. */
   get offset(): bigint {
-    return this.#batch?.offset ?? -1n;
+    return this.#offset;
   }
 
-  /** The next record; null at the end. */
-  take(): IncomingRecord | null {
-    for (;;) {
-      const record = this.#batch?.take(this.#parts.from) ?? null;
-      if (record !== null) return record;
-      if (this.#next >= this.#end) return null;
-      this.#enter();
+  /** The next record; a promise if it can be taken later only; null at the end. */
+  take(): IncomingRecord | Unreadable | Promise<void> | null {
+    try {
+      for (;;) {
+        if (this.#failure !== null) throw this.#failure.error;
+        const record = this.#batch?.take(this.#parts.from) ?? null;
+        if (record !== null) {
+          this.#offset = this.#batch!.offset;
+          return record;
+        }
+        this.#batch = null;
+        if (this.#next >= this.#end) return null;
+        const unpacking = this.#enter();
+        if (unpacking !== undefined) return unpacking;
+      }
+    } catch (error) {
+      return this.#setAside(error);
     }
   }
 
   /** Goes to the next batch. Marks of transactions and messages of aborted ones are passed over. */
-  #enter(): void {
+  #enter(): Promise<void> | undefined {
     const buffer = this.#buffer;
     const start = this.#next;
     const end = start + lengthFrom + buffer.readInt32BE(start + at.length);
+    this.#start = start;
     this.#next = end;
+    this.#check(start, end);
     const attributes = buffer.readInt16BE(start + at.attributes);
     const producer = buffer.readBigInt64BE(start + at.producerId);
     this.#beginAborted(lastOffset(buffer, start));
-    this.#batch = null;
     if (attributes & controlBit) {
       if (isAbort(buffer, start, end)) this.#aborting.delete(producer);
     } else if (!(attributes & transactionBit) || !this.#aborting.has(producer)) {
-      this.#batch = this.#open(start, end, attributes);
+      return this.#open(start, end, attributes);
     }
+    return undefined;
+  }
+
+  #check(start: number, end: number): void {
+    const buffer = this.#buffer;
+    if (buffer[start + at.magic] !== 2)
+      throw new CorruptError(
+        `a batch has the format ${buffer[start + at.magic]}: only 2 is known, that of Kafka 0.11 and later`,
+      );
+    if (this.#parts.checksum(buffer.subarray(start + at.attributes, end)) !== buffer.readUInt32BE(start + at.checksum))
+      throw new CorruptError("a batch has another checksum than it says");
+  }
+
+  /** The batch that is being read cannot be read on. The next one can. */
+  #setAside(error: unknown): Unreadable {
+    const { topic, from } = this.#parts;
+    const buffer = this.#buffer;
+    const begin = this.#batch === null ? buffer.readBigInt64BE(this.#start) : this.#batch.offset + 1n;
+    // Math.max takes no bigint.
+    const first = [begin, from].toSorted((a, b) => Number(b - a))[0]!;
+    this.#batch = null;
+    this.#failure = null;
+    this.#offset = lastOffset(buffer, this.#start);
+    const body = buffer.subarray(this.#start, this.#next);
+    const id = `${topic}-${this.number}-${first}`;
+    return new Unreadable(this.#named(error, first), { id, key: null, headers: {}, body, timestamp: Date.now() });
+  }
+
+  #named(error: unknown, offset: bigint): MessagingError {
+    const text = error instanceof Error ? error.message : String(error);
+    const place = `topic '${this.#parts.topic}', partition ${this.number}, offset ${offset}`;
+    return new MessagingError("REFUSED", `a batch cannot be read (${place}): ${text}`, { cause: error });
   }
 
   #beginAborted(upTo: bigint): void {
@@ -110,34 +177,37 @@ export class RecordBatches {
     }
   }
 
-  #open(start: number, end: number, attributes: number): BatchRecords {
-    const { topic, decompress } = this.#parts;
+  #open(start: number, end: number, attributes: number): Promise<void> | undefined {
     const buffer = this.#buffer;
     const compression = attributes & compressionBits;
-    const reader =
-      compression === 0
-        ? new ByteReader(buffer, start + at.records, end)
-        : new ByteReader(decompress(compression, buffer.subarray(start + at.records, end)));
-    return new BatchRecords(reader, {
-      topic,
+    const head = {
+      topic: this.#parts.topic,
       partition: this.number,
       firstOffset: buffer.readBigInt64BE(start),
       firstTimestamp: Number(buffer.readBigInt64BE(start + at.firstTimestamp)),
       appendTime: attributes & appendTimeBit ? Number(buffer.readBigInt64BE(start + at.maxTimestamp)) : null,
       count: buffer.readInt32BE(start + at.count),
-    });
+    };
+    if (compression === 0) {
+      this.#batch = new BatchRecords(new ByteReader(buffer, start + at.records, end), head);
+      return undefined;
+    }
+    const opened = (data: Buffer) => void (this.#batch = new BatchRecords(new ByteReader(data), head));
+    const data = this.#parts.unpack(compression, buffer.subarray(start + at.records, end));
+    if (data instanceof Promise) return data.then(opened, (error: unknown) => void (this.#failure = { error }));
+    opened(data);
+    return undefined;
   }
 }
 
-function checkHead(buffer: Buffer, start: number, length: number): void {
-  const magic = buffer[start + at.magic];
-  if (magic !== 2)
-    throw new CorruptError(`a batch has the format ${magic}: only 2 is known, that of Kafka 0.11 and later`);
-  if (length < at.records - lengthFrom) throw new CorruptError(`a batch has ${length} bytes`);
+/** True for the messages of Kafka 0.10 and before. Their head is shorter, with the offset and the length at the same places. */
+function isOld(buffer: Buffer, start: number): boolean {
+  return buffer[start + at.magic]! < 2;
 }
 
 function lastOffset(buffer: Buffer, start: number): bigint {
-  return buffer.readBigInt64BE(start) + BigInt(buffer.readInt32BE(start + at.lastOffsetDelta));
+  const first = buffer.readBigInt64BE(start);
+  return isOld(buffer, start) ? first : first + BigInt(buffer.readInt32BE(start + at.lastOffsetDelta));
 }
 
 /** True for the mark that ends a transaction without effect: the key of its record is a version and the type. */

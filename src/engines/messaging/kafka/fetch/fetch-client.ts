@@ -1,4 +1,3 @@
-import { MessagingError } from "../../errors.js";
 import type {
   KafkaAddress,
   KafkaClientConsumer,
@@ -7,6 +6,7 @@ import type {
   KafkaFetchVersion,
   KafkaLibrary,
 } from "../library.js";
+import { newestApi } from "../newest-api.js";
 import { type FetchResponse, firstVersionWithIds, readFetchResponse } from "./response.js";
 
 /** The number of the API Fetch in the protocol. */
@@ -45,7 +45,14 @@ export class FetchClient {
 
   constructor(library: KafkaLibrary, pool: KafkaConnectionPool, consumer: KafkaClientConsumer) {
     this.#pool = pool;
-    this.#api = newestApi(library, consumer);
+    this.#api = newestApi<KafkaFetchVersion>(consumer, "Fetch", [
+      [17, library.fetchV17],
+      [16, library.fetchV16],
+      [15, library.fetchV15],
+      [14, library.fetchV14],
+      [13, library.fetchV13],
+      [12, library.fetchV12],
+    ]);
     // Without a listener its error would end the process; each request gets it.
     this.#api.catch(() => {});
   }
@@ -93,21 +100,4 @@ function wanted({ number, offset, leaderEpoch }: FetchFrom): object {
     lastFetchedEpoch: -1,
     partitionMaxBytes: partitionBytes,
   };
-}
-
-/** The newest version of the API that the broker, the library and the reader of responses know. */
-async function newestApi(library: KafkaLibrary, consumer: KafkaClientConsumer) {
-  const found = (await consumer.listApis()).find(({ name }) => name === "Fetch");
-  const versions: readonly (readonly [number, KafkaFetchVersion])[] = [
-    [17, library.fetchV17],
-    [16, library.fetchV16],
-    [15, library.fetchV15],
-    [14, library.fetchV14],
-    [13, library.fetchV13],
-    [12, library.fetchV12],
-  ];
-  for (const [version, api] of versions) {
-    if (found !== undefined && found.minVersion <= version && version <= found.maxVersion) return { version, api };
-  }
-  throw new MessagingError("REFUSED", "the broker is too old: Kafka 2.7 is the first version that can be read");
 }

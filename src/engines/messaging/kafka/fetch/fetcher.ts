@@ -1,8 +1,9 @@
 import type { IncomingRecord } from "../../broker.js";
+import type { MessagingError } from "../../errors.js";
 import { groupBy } from "../../group-by.js";
 import type { KafkaClients } from "../clients.js";
 import type { KafkaClientConsumer, KafkaMetadata } from "../library.js";
-import { RecordBatches } from "./batches.js";
+import { RecordBatches, Unreadable } from "./batches.js";
 import type { FetchClient, FetchFrom } from "./fetch-client.js";
 import { isPassing, leaderNotAvailable, offsetOutOfRange, unknownTopicId } from "./fetch-errors.js";
 import type { FetchedPartition } from "./response.js";
@@ -22,12 +23,17 @@ export interface FetcherParts {
   readonly starts: ReadonlyMap<number, bigint>;
   /** True while records may be delivered. */
   hasRoom(): boolean;
+  /** True for a partition of which none may be delivered, though there is room. */
+  isFull(number: number): boolean;
+  /** True for a partition whose next record is to be the only one. Those behind it wait too: else it might never be. */
+  waitsForAll(number: number): boolean;
   /** False while nobody wants more records, however few there are. */
   isRunning(): boolean;
-  deliver(record: IncomingRecord, number: number, offset: bigint): void;
+  /** With an error, the record stands for a batch that cannot be read, and the offset is the last one of the batch. */
+  deliver(record: IncomingRecord, number: number, offset: bigint, unreadable?: MessagingError): void;
   /** The partition has no such offset: the broker has deleted it, or has lost the end of its log. Not read any more. */
   outOfRange(number: number, offset: bigint): void;
-  /** It cannot go on. */
+  /** It cannot continue. */
   failed(error: unknown): void;
 }
 
@@ -48,7 +54,6 @@ export class Fetcher {
   readonly #readings = new Map<number, Reading>();
   /** Records that are not delivered, in the order of their arrival. */
   readonly #queue: RecordBatches[] = [];
-  #queuedBytes = 0;
   /** Brokers with a request under way. */
   readonly #busy = new Set<number>();
   /** The number of brokers that lead partitions. */
@@ -60,6 +65,7 @@ export class Fetcher {
   #retry: NodeJS.Timeout | null = null;
   #turn = 0;
   #due = false;
+  /** True while records are delivered, or wait for a thread that unpacks them. */
   #delivering = false;
   #closed = false;
 
@@ -85,7 +91,7 @@ export class Fetcher {
 
   /** The offset up to which all records of a partition are delivered; 0 if some are waiting. */
   readUpTo(number: number): bigint {
-    if (this.#queue.some((batches) => batches.number === number)) return 0n;
+    if (this.#isQueued(number)) return 0n;
     return this.#readings.get(number)?.offset ?? 0n;
   }
 
@@ -98,30 +104,61 @@ export class Fetcher {
   }
 
   #deliver(): void {
+    if (this.#delivering) return;
     this.#delivering = true;
+    let unpacking: Promise<void> | null = null;
     try {
-      while (!this.#closed && this.#queue.length > 0 && this.#parts.hasRoom()) {
-        const batches = this.#queue[0]!;
-        const record = batches.take();
-        if (record !== null) this.#parts.deliver(record, batches.number, batches.offset);
-        else {
-          this.#queue.shift();
-          this.#queuedBytes -= batches.size;
-        }
-      }
+      unpacking = this.#deliverReady();
     } catch (error) {
       this.#fail(error);
-    } finally {
-      this.#delivering = false;
     }
+    const resume = () => {
+      this.#delivering = false;
+      this.#deliver();
+    };
+    if (unpacking !== null) void unpacking.then(resume);
+    else this.#delivering = false;
     void this.#fetchMore();
+  }
+
+  /** Delivers as many records as there is room for. A promise if the next one has to be waited for. */
+  #deliverReady(): Promise<void> | null {
+    const { hasRoom, isFull, waitsForAll, deliver } = this.#parts;
+    /** Partitions of which none is delivered in this turn, so that no later batch of them overtakes. */
+    const full = new Set<number>();
+    for (let place = 0; !this.#closed && place < this.#queue.length && hasRoom(); ) {
+      const batches = this.#queue[place]!;
+      if (full.has(batches.number) || isFull(batches.number)) {
+        full.add(batches.number);
+        place++;
+        continue;
+      }
+      if (waitsForAll(batches.number)) return null;
+      const taken = batches.take();
+      if (taken instanceof Promise) return taken;
+      if (taken === null) this.#queue.splice(place, 1);
+      else if (taken instanceof Unreadable) deliver(taken.record, batches.number, batches.offset, taken.error);
+      else deliver(taken, batches.number, batches.offset);
+    }
+    return null;
+  }
+
+  /** Bytes that can be delivered as soon as there is room. */
+  get #readyBytes(): number {
+    let bytes = 0;
+    for (const { number, size } of this.#queue) if (!this.#parts.isFull(number)) bytes += size;
+    return bytes;
+  }
+
+  #isQueued(number: number): boolean {
+    return this.#queue.some((batches) => batches.number === number);
   }
 
   /** Sends a request to each leader that has none under way. */
   async #fetchMore(): Promise<void> {
     const { consumer, topic, isRunning } = this.#parts;
     const waits = this.#looking || this.#retry !== null || this.#busy.size >= this.#leaders;
-    if (waits || this.#closed || this.#queuedBytes >= enoughBytes || this.#readings.size === 0 || !isRunning()) return;
+    if (waits || this.#closed || this.#readyBytes >= enoughBytes || this.#readings.size === 0 || !isRunning()) return;
     this.#looking = true;
     try {
       const metadata = await consumer.metadata({ topics: [topic], ...(this.#metadataIsOld && { forceUpdate: true }) });
@@ -137,11 +174,13 @@ export class Fetcher {
 
   #askLeaders(metadata: KafkaMetadata): void {
     const topic = metadata.topics.get(this.#parts.topic);
-    // A topic that was deleted and made anew has other messages at the same offsets.
+    // A topic that was deleted and made again has other messages at the same offsets.
     this.#topicId ??= topic?.id ?? null;
     if (topic !== undefined && topic.id !== this.#topicId) throw this.#parts.clients.protocolError(unknownTopicId);
-    const leaders = groupBy(this.#inTurn(), ({ number }) => topic?.partitions[number]?.leader ?? -1);
-    this.#leaders = leaders.size;
+    // A partition that must wait while some of its records are here is not read ahead.
+    const wanted = this.#inTurn().filter(({ number }) => !(this.#isQueued(number) && this.#parts.isFull(number)));
+    const leaders = groupBy(wanted, ({ number }) => topic?.partitions[number]?.leader ?? -1);
+    this.#leaders = Math.max(1, leaders.size);
     for (const [leader, readings] of leaders) {
       if (!this.#busy.has(leader)) void this.#ask(metadata, leader, readings);
     }
@@ -181,11 +220,10 @@ export class Fetcher {
     else {
       reading.failures = 0;
       if (records.length === 0) return;
-      const { decompress } = clients;
-      const batches = new RecordBatches(answer, { topic, from: reading.offset, decompress });
+      const { unpack, checksum } = clients;
+      const batches = new RecordBatches(answer, { topic, from: reading.offset, unpack, checksum });
       reading.offset = batches.nextOffset;
       this.#queue.push(batches);
-      this.#queuedBytes += batches.size;
     }
   }
 

@@ -1,0 +1,67 @@
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/** The other side of scripts/judges/kafka.mjs, with the Java client: the arguments and lines of librdkafka.py. */
+public class JavaClient {
+  public static void main(String[] args) throws Exception {
+    String brokers = args[0];
+    String topic = args[2];
+    if (args[1].equals("produce")) produce(brokers, topic, args[3], Integer.parseInt(args[4]));
+    else consume(brokers, topic, Integer.parseInt(args[3]));
+  }
+
+  static void produce(String brokers, String topic, String codec, int count) throws Exception {
+    Map<String, Object> settings = Map.of("bootstrap.servers", brokers, "compression.type", codec, "linger.ms", 50);
+    try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
+      for (int n = 0; n < count; n++) {
+        String key = "key-" + n % 20;
+        String value = "{\"n\": " + n + ", \"text\": \"" + "abc".repeat(50) + "\"}";
+        var record = new ProducerRecord<>(topic, key, value);
+        record.headers().add("tenant", "zürich".getBytes(StandardCharsets.UTF_8));
+        record.headers().add("n", String.valueOf(n).getBytes(StandardCharsets.UTF_8));
+        producer.send(record, (metadata, error) -> {
+          if (error != null) throw new RuntimeException(error);
+          print(key, metadata.partition(), value, "");
+        });
+      }
+    }
+  }
+
+  static void consume(String brokers, String topic, int count) {
+    Map<String, Object> settings = Map.of(
+        "bootstrap.servers", brokers, "group.id", UUID.randomUUID().toString(),
+        "auto.offset.reset", "earliest", "isolation.level", "read_committed");
+    try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
+      consumer.subscribe(List.of(topic));
+      for (int seen = 0; seen < count; ) {
+        var records = consumer.poll(Duration.ofSeconds(30));
+        if (records.isEmpty()) throw new RuntimeException("only " + seen + " of " + count + " messages");
+        for (var record : records) {
+          seen++;
+          StringBuilder headers = new StringBuilder();
+          record.headers().forEach((header) -> headers.append(headers.isEmpty() ? "" : ", ").append(quoted(header.key()))
+              .append(": ").append(quoted(new String(header.value(), StandardCharsets.UTF_8))));
+          print(record.key(), record.partition(), record.value(), ", \"headers\": {" + headers + "}");
+        }
+      }
+    }
+  }
+
+  static synchronized void print(String key, int partition, String value, String more) {
+    String shown = key == null ? "null" : quoted(key);
+    String line = "{\"key\": " + shown + ", \"partition\": " + partition + ", \"value\": " + quoted(value) + more + "}\n";
+    System.out.writeBytes(line.getBytes(StandardCharsets.UTF_8));
+  }
+
+  static String quoted(String text) {
+    return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+  }
+}

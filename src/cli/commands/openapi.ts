@@ -1,0 +1,66 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ValueError } from "../../kit/value-error.js";
+import { appOption, prepareApp } from "../application.js";
+import { defineCommand } from "../command.js";
+import { differences } from "../differences.js";
+import { oneLine, shownJson } from "../shown.js";
+
+/** Differences that are shown. */
+const most = 10;
+
+export const openapi = defineCommand({
+  summary: "Prints the OpenAPI document of the application.",
+  options: {
+    out: { kind: "text", value: "FILE", help: "write the document to this file" },
+    check: {
+      kind: "text",
+      value: "FILE",
+      help: "compare the document with this file: the exit code is 1 if they differ",
+    },
+    ...appOption,
+  },
+  details: `
+The application is loaded and not started: nothing is connected, and no startup hook runs. --check compares values: the order of
+keys and the layout of the file are of no importance.
+
+Examples:
+  stoa openapi --app src/app.ts --out openapi.json
+  stoa openapi --check openapi.json      # in CI: fails if the committed file is out of date`,
+  async run(call) {
+    const { options, terminal, cwd } = call;
+    const { out, check } = options;
+    if (out !== undefined && check !== undefined) throw new ValueError("--out and --check: give one of them");
+    const text = shownJson(await (await prepareApp(call)).openapi());
+    if (out !== undefined) {
+      await writeFile(resolve(cwd, out), `${text}\n`);
+      terminal.note(`wrote ${out}`);
+      return 0;
+    }
+    if (check === undefined) {
+      terminal.print(text);
+      return 0;
+    }
+    const found = differences(await readJson(resolve(cwd, check), check), JSON.parse(text));
+    if (found.length === 0) {
+      terminal.note(`${check} is up to date`);
+      return 0;
+    }
+    for (const line of found.slice(0, most)) terminal.print(oneLine(line));
+    if (found.length > most) terminal.print(`and ${found.length - most} more`);
+    terminal.note(`stoa: ${check} is out of date: write it with \`stoa openapi --out ${check}\``);
+    return 1;
+  },
+});
+
+async function readJson(path: string, file: string): Promise<unknown> {
+  const cure = `write it with \`stoa openapi --out ${file}\``;
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new ValueError(`${path} cannot be read: ${cure}`, { cause });
+  });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ValueError(`${path} is no JSON: ${cure}`, { cause });
+  }
+}

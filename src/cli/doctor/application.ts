@@ -1,0 +1,59 @@
+import { hostOf } from "../../app/app.js";
+import { type EngineProbe, enginesOf } from "../../engines/engine.js";
+import { ValueError } from "../../kit/value-error.js";
+import { readEnvironment } from "../../server/environment.js";
+import { planRun, type RunPlan } from "../../server/run-options.js";
+import { type appOption, findApp, loadApp, noApplication, noting } from "../application.js";
+import type { CommandCall } from "../command.js";
+import { failureLine } from "../failure.js";
+import type { Finding } from "./finding.js";
+
+/** The settings of the application and its engines. Each stage needs those before it. */
+export async function checkApplication(call: CommandCall<typeof appOption>): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const stage = async (subject: string, run: () => Promise<void>): Promise<boolean> => {
+    try {
+      await run();
+      return true;
+    } catch (error) {
+      findings.push({ state: "wrong", subject, text: failureLine(error) });
+      return false;
+    }
+  };
+  const add = (state: Finding["state"], subject: string, text: string) => findings.push({ state, subject, text });
+  await stage("application", async () => {
+    const plan = planRun({}, {}, readEnvironment(call.env));
+    add("ok", "server", describe(plan));
+    if ((await findApp(call)) === undefined) {
+      add("-", "application", `not checked, ${noApplication}`);
+      return;
+    }
+    const app = await loadApp(call);
+    const host = hostOf(app);
+    host.configure(plan.settings);
+    app.logger = noting((text) => add("warning", "settings", text));
+    if (!(await stage("settings", () => host.prepare()))) return;
+    add("ok", "application", `${host.routes.length} routes`);
+    const engines = enginesOf(host);
+    if (engines.length > 0) call.terminal.note(`connecting to ${engines.map(({ name }) => name).join(", ")} ...`);
+    findings.push(...(await Promise.all(engines.map(checkEngine))));
+  });
+  return findings;
+}
+
+async function checkEngine({ name: subject, enabledBy, required, probe }: EngineProbe): Promise<Finding> {
+  try {
+    await probe();
+    return { state: "ok", subject, text: "reachable" };
+  } catch (error) {
+    const cure = `; is the server running, and does app.${enabledBy}() have its address and password?`;
+    const text = `${failureLine(error)}${error instanceof ValueError ? "" : cure}`;
+    return { state: required ? "wrong" : "warning", subject, text };
+  }
+}
+
+function describe({ transport, http2, settings }: RunPlan): string {
+  const protocol = http2 === null ? "HTTP/1.1" : "HTTP/2 and HTTP/1.1";
+  const workers = settings.workers === 1 ? "1 worker" : `${settings.workers} workers`;
+  return `transport ${transport} (${protocol}), ${settings.env}, ${workers}, unless app.run() says otherwise`;
+}

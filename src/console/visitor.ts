@@ -1,0 +1,75 @@
+import { ForbiddenError } from "../errors/http-error.js";
+import { AddressSet, plainAddress } from "../http/peer/addresses.js";
+import { addressOf, hostName, isLocalhost } from "../http/peer/host-name.js";
+import type { Request } from "../http/request.js";
+import type { ConsoleSection } from "./section.js";
+
+// A page of another site can make an operator's browser request the console and its data: by the address, which CORS may
+// allow to all, or under a name of its own that leads to this machine (DNS rebinding).
+
+/** Refuses requests of pages of another origin, even if CORS allows them, and without guards all but near clients. */
+export function checkVisitor(request: Request, { guards = [], hosts }: Pick<ConsoleSection, "guards" | "hosts">): void {
+  if (hosts !== undefined) checkHost(request, hosts);
+  else if (guards.length === 0) checkMachine(request);
+  const origin = request.source.header("origin");
+  if (origin !== undefined && !isOwn(origin, request)) throw new ForbiddenError("The console is not for other sites.");
+}
+
+/** Refuses requests of pages of another site, as reported by the browser. A link to a page of the console is allowed. */
+export function checkSite(request: Request): void {
+  const site = request.source.header("sec-fetch-site");
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    throw new ForbiddenError("The console is not for other sites.");
+  }
+}
+
+/**
+ * Refuses hosts that are not local, and clients that are not near: the page is for the developer of the application. The
+ * hosts that the developer has named are served to all clients.
+ */
+function checkHost(request: Request, allowed: readonly string[]): void {
+  const name = hostName(request.source.header("host") ?? "");
+  if (name !== null && allowed.includes(name)) return;
+  // An address is absent under `fetch` and for a Unix socket. In a container, the client has a private address.
+  const { ip } = request;
+  if (name !== null && isLocalHost(name) && (ip === "" || near(plainAddress(ip) ?? ip))) return;
+  throw new ForbiddenError(
+    "The live page is for the machine that it runs on; enableLivePage({ hosts: [...] }) allows other hosts.",
+  );
+}
+
+/**
+ * Refuses all clients but those of the same machine. A request of a proxy comes from this machine, whoever sent it, and the
+ * address that it was forwarded for may be the client's own invention.
+ */
+export function checkMachine(request: Request): void {
+  const name = hostName(request.source.header("host") ?? "");
+  const { remoteAddress } = request.source;
+  const isOwn = remoteAddress === "" || loopback(plainAddress(remoteAddress) ?? remoteAddress);
+  const forwarded = ["x-forwarded-for", "forwarded", "x-real-ip"].some(
+    (field) => request.source.header(field) !== undefined,
+  );
+  if (name !== null && isLocalHost(name) && isOwn && !forwarded) return;
+  throw new ForbiddenError("Without guards this page is for the machine that it runs on.");
+}
+
+/** The scheme is left out of the comparison: a proxy in front may have changed it. */
+function isOwn(origin: string, request: Request): boolean {
+  const match = /^https?:\/\/([^/]+)$/i.exec(origin);
+  return match !== null && match[1]!.toLowerCase() === request.source.header("host")?.toLowerCase();
+}
+
+function isLocalHost(name: string): boolean {
+  const address = addressOf(name);
+  return isLocalhost(name) || (address !== null && near(address));
+}
+
+const loopback = within(["loopback"]);
+/** True for an address of this machine or of a private network. */
+const near = within(["loopback", "private", "linklocal"]);
+
+/** The set is made at the first use: to load what compares addresses would cost every start of an application. */
+function within(ranges: readonly string[]): (address: string) => boolean {
+  let set: AddressSet | undefined;
+  return (address) => (set ??= new AddressSet("", ranges)).has(address);
+}

@@ -1,0 +1,48 @@
+import type { Database } from "../engines/db/database.js";
+import { freeText } from "./silent-workers.js";
+
+/** A table of leases: one row for each name, with its owner, its token and the end of its lease. */
+export class NamedLeases<Claim extends { readonly token: number }> {
+  readonly #db: Database;
+  readonly #schema: string;
+  readonly #table: string;
+  readonly #name: string;
+  readonly #field: string | null;
+
+  /** `name` is the column of the name, `field` one that the claim returns, with a value for a new row. */
+  constructor(db: Database, schema: string, table: string, name: string, field: string | null = null) {
+    this.#db = db;
+    this.#schema = schema;
+    this.#table = `"${schema}".${table}`;
+    this.#name = name;
+    this.#field = field;
+  }
+
+  /** Null while another process has the lease. */
+  claim(name: string, owner: string, leaseMs: number, start?: unknown): Promise<Claim | null> {
+    const [column, value] = this.#field === null ? ["", ""] : [`, ${this.#field}`, ", $4"];
+    return this.#db.fetchrow<Claim & object>(
+      `insert into ${this.#table} as l (${this.#name}, owner, token, lease_until${column})
+       values ($1, $2, 1, clock_timestamp() + $3 * interval '1 millisecond'${value})
+       on conflict (${this.#name}) do update set owner = excluded.owner, token = l.token + 1, lease_until = excluded.lease_until
+       where ${freeText(this.#schema, "l", "clock_timestamp()")} returning token${column}`,
+      [name, owner, leaseMs, ...(this.#field === null ? [] : [start])],
+      { timeout: leaseMs / 1000 },
+    );
+  }
+
+  async renew(name: string, token: number, leaseMs: number): Promise<boolean> {
+    const { rowCount } = await this.#db.execute(
+      `update ${this.#table} set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       where ${this.#name} = $1 and token = $2`,
+      [name, token, leaseMs],
+      { timeout: leaseMs / 1000 },
+    );
+    return rowCount === 1;
+  }
+
+  async release(name: string, token: number): Promise<void> {
+    const text = `update ${this.#table} set lease_until = '-infinity' where ${this.#name} = $1 and token = $2`;
+    await this.#db.execute(text, [name, token]);
+  }
+}

@@ -1,0 +1,27 @@
+import type { Database } from "../engines/db/database.js";
+
+export interface Retention {
+  /** Seconds. */
+  readonly age: number;
+  readonly count: number;
+}
+
+/** Rows deleted in one statement: a table that was never cleaned must not be locked for long. */
+const atOnce = 1000;
+
+/** Deletes finished rows that are older than the limit, or beyond the number that is kept. */
+export async function deleteFinished(db: Database, table: string, { age, count }: Retention): Promise<number> {
+  for (let total = 0; ; ) {
+    const { rowCount } = await db.execute(
+      `delete from ${table} where id in (
+         select id from ${table}
+         where finished_at <= statement_timestamp() - $1 * interval '1 second'
+           or (finished_at, id) <= (select finished_at, id from ${table} where finished_at is not null
+             order by finished_at desc, id desc offset $2 limit 1)
+         order by finished_at limit ${atOnce} for update skip locked)`,
+      [age, count],
+    );
+    total += rowCount;
+    if (rowCount < atOnce) return total;
+  }
+}

@@ -1,0 +1,139 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdir, rm, symlink } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+const lockPattern = /^stoa\.lock(?:\.[-.0-9a-z]+)?$/;
+/** Bytes in the path of a socket that every system takes. */
+const longestPath = 100;
+/** Milliseconds that the holder of a lock has to say who it is. */
+const patience = 300;
+/** Times that a socket nobody listens to is asked again: one that is being made does not listen for a moment. */
+const questions = 4;
+
+/** Errors of a file system that has no sockets. */
+const withoutSockets = new Set(["ENOTSUP", "EOPNOTSUPP", "EPERM", "EACCES", "ENOSYS", "EINVAL"]);
+
+/** Folders of this process that have no lock. */
+const unguarded = new Set<string>();
+
+export interface FolderLock {
+  /** Who has the folder; null if this process has it now. */
+  readonly holder: string | null;
+  release(): Promise<void>;
+}
+
+export function isLockFile(name: string): boolean {
+  return lockPattern.test(name);
+}
+
+/**
+ * Takes a folder for this process. The lock is a socket in the folder that this process listens to. The kernel ends it
+ * with the process, and it is found by its file: from every container that has the folder, where numbers of processes
+ * mean nothing. Each process makes a socket with a name that is never used again, then looks for others. Of two that
+ * begin at once, the first by name stays.
+ */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  const name = `stoa.lock.${randomBytes(6).toString("hex")}`;
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.end(`process ${process.pid} on ${hostname()}`);
+  });
+  server.unref();
+  const release = async (): Promise<void> => {
+    await new Promise((resolve) => server.close(resolve));
+    await rm(join(folder, name), { force: true });
+  };
+  const listening = process.platform === "win32" ? pipe(folder, server) : socketIn(folder, name, server);
+  const problem = await listening.then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error,
+  );
+  if (problem?.code === "EADDRINUSE") return { holder: "another process", release };
+  if (problem !== null && !withoutSockets.has(problem.code ?? "")) throw problem;
+  if (problem !== null) {
+    process.emitWarning(
+      `nothing keeps a second process from opening the embedded database in ${folder}: its file system has no sockets (${problem.code})`,
+      { code: "STOA_NO_FOLDER_LOCK" },
+    );
+    if (unguarded.has(folder)) return { holder: "this process", release };
+    unguarded.add(folder);
+    return { holder: null, release: async () => void unguarded.delete(folder) };
+  }
+  for (let question = 0; ; question++) {
+    const others = await holders(folder, name);
+    if (others.length === 0) return { holder: null, release };
+    if (question === questions || others.some((other) => other.name < name)) {
+      await release();
+      return { holder: others[0]!.who, release };
+    }
+    await delay(patience);
+  }
+}
+
+/** The processes that have a lock or are about to take it. Removes the sockets of those that have ended. */
+async function holders(folder: string, own: string): Promise<{ name: string; who: string }[]> {
+  if (process.platform === "win32") return [];
+  const found = [];
+  for (const name of await readdir(folder)) {
+    if (name === own || !isLockFile(name)) continue;
+    const path = join(folder, name);
+    const who = await throughShort(folder, name, whoListens);
+    if (who === null) await rm(path, { force: true });
+    else found.push({ name, who });
+  }
+  return found;
+}
+
+/** Who listens to a socket; null for nobody. The listener may be too busy to say it. */
+async function whoListens(path: string): Promise<string | null> {
+  for (let question = 1; ; question++) {
+    const who = await new Promise<string | null>((resolve) => {
+      let said = "";
+      const socket = connect(path);
+      const end = (): void => {
+        socket.destroy();
+        resolve(said || "another process");
+      };
+      socket.once("connect", () => setTimeout(end, patience).unref());
+      socket.on("data", (chunk) => (said += chunk));
+      socket.on("end", end);
+      socket.on("error", ({ code }: NodeJS.ErrnoException) =>
+        code === "ENOENT" || code === "ECONNREFUSED" || code === "ENOTSOCK" ? resolve(null) : end(),
+      );
+    });
+    if (who !== null || question === questions) return who;
+    await delay(20);
+  }
+}
+
+function socketIn(folder: string, name: string, server: Server): Promise<void> {
+  return throughShort(folder, name, (path) => listen(server, path));
+}
+
+/** Only one process can have a pipe by its name, and it ends with the process. */
+function pipe(folder: string, server: Server): Promise<void> {
+  return listen(server, `\\\\?\\pipe\\stoa-${createHash("sha256").update(folder.toLowerCase()).digest("hex")}`);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
+}
+
+/** The path of a socket is short by tradition: a long one goes through a link. */
+async function throughShort<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
+  const path = join(folder, name);
+  if (Buffer.byteLength(path) <= longestPath) return use(path);
+  const link = join(tmpdir(), `stoa-${randomBytes(6).toString("hex")}`);
+  await symlink(folder, link);
+  try {
+    return await use(join(link, name));
+  } finally {
+    await rm(link, { force: true });
+  }
+}

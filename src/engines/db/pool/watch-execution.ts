@@ -1,0 +1,33 @@
+import { type Duration, isDuration, milliseconds } from "../../../kit/duration.js";
+import { checkOption } from "../../../kit/options.js";
+import { OperationalError } from "../errors.js";
+import type { Execution } from "./execution.js";
+import { cancelledError } from "./waiting-line.js";
+
+const isTimeout = isDuration(0.001, 2_147_483);
+
+/** Gives up an execution when the signal is aborted or its time is over. */
+export function watchExecution(
+  execution: Execution,
+  signal: AbortSignal | undefined,
+  timeout: Duration | undefined,
+): void {
+  if (timeout !== undefined) checkOption("a statement", "timeout", timeout, isTimeout);
+  if (signal?.aborted) {
+    execution.abandon(cancelledError(signal.reason));
+    return;
+  }
+  const onAbort = (): void => execution.abandon(cancelledError(signal?.reason));
+  signal?.addEventListener("abort", onAbort);
+  const timer = timeout === undefined ? undefined : abandonAfter(execution, milliseconds(timeout));
+  execution.unwatch = () => {
+    signal?.removeEventListener("abort", onAbort);
+    clearTimeout(timer);
+  };
+}
+
+function abandonAfter(execution: Execution, ms: number): NodeJS.Timeout {
+  const late = (): OperationalError =>
+    new OperationalError(`the statement took longer than its ${ms} ms`, { sqlstate: "57014" });
+  return setTimeout(() => execution.abandon(late()), ms);
+}

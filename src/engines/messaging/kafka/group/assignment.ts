@@ -1,0 +1,228 @@
+import type { KafkaDelivery } from "../kafka-delivery.js";
+import { type GroupOffset, Partition } from "../partition.js";
+import { lost } from "./membership.js";
+import type { Progress } from "./progress.js";
+
+/** Where the reading of a partition begins. */
+export interface Start {
+  readonly offset: bigint;
+  /** What the group knows of the messages after the offset; null if it knows nothing. */
+  readonly progress: Progress | null;
+  /** True if the process that had the partition has ended without leaving it in order. */
+  readonly abandoned: boolean;
+}
+
+/** Messages of a partition behind one that is not done. The metadata of an offset has room for as many. */
+const mostAhead = 20_000;
+/** Messages of a partition that wait for another attempt, or for one of their key that does: as many times the prefetch. */
+const parkedFactor = 10;
+/** Bytes of all messages that wait so. */
+const mostParkedBytes = 16 * 1024 * 1024;
+
+/** The partitions of a consumer, with the deliveries that are under way in each. */
+export class Assignment {
+  /** The name of this process in the metadata of offsets; null while it leaves its partitions. */
+  owner: string | null = null;
+  readonly #prefetch: number;
+  readonly #partitions = new Map<number, Partition<KafkaDelivery>>();
+  readonly #lost: (delivery: KafkaDelivery) => void;
+  /** Messages that wait for their next attempt, by key. */
+  readonly #waiting = new Map<string, KafkaDelivery>();
+  #unsettled = 0;
+  #parkedBytes = 0;
+
+  constructor(prefetch: number, lost: (delivery: KafkaDelivery) => void) {
+    this.#prefetch = prefetch;
+    this.#lost = lost;
+  }
+
+  get numbers(): number[] {
+    return [...this.#partitions.keys()];
+  }
+
+  /** Deliveries without a result, except those that wait. */
+  get unsettled(): number {
+    return this.#unsettled;
+  }
+
+  /** False if enough messages are under way. */
+  get hasRoom(): boolean {
+    return this.#unsettled < this.#prefetch && this.#parkedBytes < mostParkedBytes;
+  }
+
+  /** True if a partition has enough messages, whatever the others have. */
+  isFull(number: number): boolean {
+    const { size = 0, parked = 0 } = this.#partitions.get(number) ?? {};
+    return size >= mostAhead || parked >= this.#prefetch * parkedFactor;
+  }
+
+  /** Takes over the partitions that are ours now, each at the offset of the group, and gives up the others. */
+  assign(starts: ReadonlyMap<number, Start>): void {
+    this.drop(this.numbers.filter((number) => !starts.has(number)));
+    for (const [number, { offset, progress, abandoned }] of starts) {
+      const known = this.#partitions.get(number);
+      if (known !== undefined) {
+        for (const delivery of known.startAt(offset)) this.#lose(delivery);
+        continue;
+      }
+      const partition = new Partition<KafkaDelivery>(offset, progress);
+      if (abandoned) {
+        partition.suspects = this.#prefetch;
+        partition.trying = progress?.trying ?? null;
+      }
+      this.#partitions.set(number, partition);
+    }
+  }
+
+  /** Gives up these partitions. */
+  drop(numbers: Iterable<number>): void {
+    for (const number of numbers) {
+      for (const delivery of this.#partitions.get(number)?.open ?? []) this.#lose(delivery);
+      this.#partitions.delete(number);
+    }
+  }
+
+  /** The offset of the next message to deliver; null for a partition that is not ours. */
+  nextOf(number: number): bigint | null {
+    return this.#partitions.get(number)?.next ?? null;
+  }
+
+  /** The partition of a message that has not been delivered yet; null for one that was, or is not ours. */
+  expecting(number: number, offset: bigint): Partition<KafkaDelivery> | null {
+    const partition = this.#partitions.get(number);
+    return partition?.isNew(offset) ? partition : null;
+  }
+
+  /** True if the next message of the partition is handled alone. */
+  isSuspect(number: number): boolean {
+    return (this.#partitions.get(number)?.suspects ?? 0) > 0;
+  }
+
+  /** Handles no further messages alone. */
+  trust(): void {
+    for (const partition of this.#partitions.values()) partition.suspects = 0;
+  }
+
+  /** Begins a delivery. */
+  add(delivery: KafkaDelivery): void {
+    delivery.partition.add(delivery);
+    this.#unsettled++;
+    const { key } = delivery.record;
+    if (key !== null && this.#waiting.has(key)) this.#park(delivery);
+  }
+
+  /** Delivers a message again that was given back. */
+  addAgain(delivery: KafkaDelivery, before: KafkaDelivery): void {
+    delivery.partition.replace(before, delivery);
+    this.#unsettled++;
+  }
+
+  /** The message waits for its next attempt. It and those of its key take up no room until it has its result. */
+  wait(delivery: KafkaDelivery): void {
+    if (!this.isOpen(delivery)) return;
+    const { key } = delivery.record;
+    this.#park(delivery);
+    if (key === null) return;
+    this.#waiting.set(key, delivery);
+    for (const other of this.#ofKey(key)) this.#park(other);
+  }
+
+  /** True if the delivery has no result yet, in the partition as it was then. */
+  isOpen(delivery: KafkaDelivery): boolean {
+    return !delivery.over && this.#partitions.get(delivery.number) === delivery.partition;
+  }
+
+  /** Counts the result of a delivery. */
+  settled(delivery: KafkaDelivery): void {
+    this.#unpark(delivery);
+    this.#unsettled--;
+    if (delivery.partition.trying?.offset === delivery.offset) delivery.partition.trying = null;
+    const { key } = delivery.record;
+    if (key === null || this.#waiting.get(key) !== delivery) return;
+    this.#waiting.delete(key);
+    for (const other of this.#ofKey(key)) this.#unpark(other);
+  }
+
+  /** The message of the delivery is done. */
+  done(delivery: KafkaDelivery): void {
+    delivery.partition.done(delivery);
+  }
+
+  /** The last offset of these deliveries in each partition. Throws LOST if one of them is not ours any more. */
+  lastOf(deliveries: readonly KafkaDelivery[]): Map<number, bigint> {
+    const last = new Map<number, bigint>();
+    for (const delivery of deliveries) {
+      const { number, offset } = delivery;
+      if (!this.isOpen(delivery)) throw lost();
+      if (offset >= (last.get(number) ?? 0n)) last.set(number, offset);
+    }
+    return last;
+  }
+
+  /** False if a message before the last of these was given up without a result: the offset of the group would pass over it. */
+  isGapless(deliveries: readonly KafkaDelivery[]): boolean {
+    const chosen = new Map<Partition<KafkaDelivery>, Set<KafkaDelivery>>();
+    for (const delivery of deliveries) {
+      const others = chosen.get(delivery.partition);
+      if (others === undefined) chosen.set(delivery.partition, new Set([delivery]));
+      else others.add(delivery);
+    }
+    return [...chosen].every(([partition, entries]) => partition.isGapless(entries));
+  }
+
+  /** These deliveries are done, and their offsets committed. */
+  committed(deliveries: readonly KafkaDelivery[]): void {
+    for (const delivery of deliveries) {
+      if (!this.isOpen(delivery)) continue;
+      this.done(delivery);
+      delivery.partition.takeCommittable(this.owner);
+      this.settled(delivery);
+    }
+  }
+
+  /** Offsets that have changed since the last call. */
+  takeCommittable(all = false): Map<number, GroupOffset> {
+    const offsets = new Map<number, GroupOffset>();
+    for (const [number, partition] of this.#partitions) {
+      const offset = partition.takeCommittable(this.owner, all);
+      if (offset !== null) offsets.set(number, offset);
+    }
+    return offsets;
+  }
+
+  /** The offsets of these partitions are due, also if they have not moved. */
+  touch(numbers: Iterable<number> = this.numbers): void {
+    for (const number of numbers) this.#partitions.get(number)?.touch();
+  }
+
+  /** True if nothing that was delivered in the partition is left to commit. */
+  isDone(number: number): boolean {
+    return this.#partitions.get(number)?.size === 0;
+  }
+
+  *#ofKey(key: string): Generator<KafkaDelivery> {
+    for (const partition of this.#partitions.values())
+      for (const delivery of partition.open) if (delivery.record.key === key) yield delivery;
+  }
+
+  #park(delivery: KafkaDelivery): void {
+    if (delivery.parked) return;
+    delivery.parked = true;
+    delivery.partition.parked++;
+    this.#unsettled--;
+    this.#parkedBytes += delivery.record.body.length;
+  }
+
+  #unpark(delivery: KafkaDelivery): void {
+    if (!delivery.parked) return;
+    delivery.parked = false;
+    delivery.partition.parked--;
+    this.#unsettled++;
+    this.#parkedBytes -= delivery.record.body.length;
+  }
+
+  #lose(delivery: KafkaDelivery): void {
+    this.settled(delivery);
+    this.#lost(delivery);
+  }
+}

@@ -1,0 +1,105 @@
+import type { GroupOffset } from "../partition.js";
+import { isRebalance } from "../translate-error.js";
+import type { Assignment } from "./assignment.js";
+import { Commits } from "./commits.js";
+import type { Membership } from "./membership.js";
+import { writeProgress } from "./progress.js";
+
+/** Milliseconds until the group is told of messages that are done behind one that is not. */
+const behindPause = 1000;
+
+interface GroupCommitsParts {
+  readonly assignment: Assignment;
+  readonly membership: Membership;
+  /** The name of this program in the metadata of offsets. */
+  readonly owner: string;
+  /** True for a group that ends with the process: nothing is committed. */
+  readonly broadcast: boolean;
+  /** Resolves when it is known which partitions are ours; null if it is. */
+  shared(): Promise<void> | null;
+  failed(error: unknown): void;
+}
+
+/** Commits what is done in the partitions of a consumer. */
+export class GroupCommits {
+  readonly #parts: GroupCommitsParts;
+  readonly #commits: Commits;
+  readonly #behind: NodeJS.Timeout;
+  /** Transactions that are about to move offsets: an earlier offset must not be committed after them. */
+  #transactions = 0;
+
+  constructor(parts: GroupCommitsParts) {
+    this.#parts = parts;
+    const { assignment, membership, shared, failed } = parts;
+    this.#commits = new Commits({
+      settled: shared,
+      take: (all) => this.#take(all),
+      restore: (offsets) => assignment.touch(offsets.keys()),
+      commit: (offsets) => membership.commit(offsets),
+      failed,
+    });
+    this.#behind = setInterval(() => this.soon(), behindPause).unref();
+  }
+
+  soon(): void {
+    this.#commits.soon();
+  }
+
+  /** Resolves when nothing is left to commit; to false if the group did not take it. */
+  flush(): Promise<boolean> {
+    return this.#commits.flush();
+  }
+
+  /** The partitions are ours from now on. */
+  async takeOver(): Promise<void> {
+    const { assignment, membership, owner } = this.#parts;
+    assignment.owner = owner;
+    // A partition without an offset would begin at the end or the start again when the group is shared again.
+    assignment.touch();
+    const offsets = this.#take(true);
+    try {
+      await membership.commit(offsets);
+    } catch (error) {
+      if (!isRebalance(error)) throw error;
+      assignment.touch(offsets.keys());
+    }
+  }
+
+  /** Tells the next owners of the partitions what is done. False if the group does not take it now. */
+  handOver(): Promise<boolean> {
+    const { assignment } = this.#parts;
+    assignment.owner = null;
+    assignment.touch();
+    return this.flush();
+  }
+
+  /** Commits other offsets than those of the messages that were done. */
+  async moveTo(targets: ReadonlyMap<number, bigint>): Promise<void> {
+    const { owner, broadcast, membership } = this.#parts;
+    if (broadcast) return;
+    const offsets = [...targets].map(([number, offset]) => {
+      return [number, { offset, metadata: writeProgress(offset, owner, null, []) }] as const;
+    });
+    await membership.commit(new Map(offsets));
+  }
+
+  /** A transaction is about to move offsets. */
+  async beginTransaction(): Promise<void> {
+    this.#transactions++;
+    await this.flush();
+  }
+
+  endTransaction(): void {
+    if (this.#transactions > 0) this.#transactions--;
+  }
+
+  stop(): void {
+    clearInterval(this.#behind);
+  }
+
+  #take(all: boolean): Map<number, GroupOffset> {
+    if (this.#transactions > 0) return new Map();
+    const offsets = this.#parts.assignment.takeCommittable(all);
+    return this.#parts.broadcast ? new Map() : offsets;
+  }
+}

@@ -1,0 +1,73 @@
+import { MessagingError } from "../../errors.js";
+import type { KafkaClientConsumer, KafkaTransaction } from "../library.js";
+import type { GroupOffset } from "../partition.js";
+import type { GroupOffsets } from "./group-offsets.js";
+
+/** A consumer as a member of its group: it commits nothing that belongs to another member. */
+export class Membership {
+  readonly #consumer: KafkaClientConsumer;
+  readonly #offsets: GroupOffsets;
+  readonly #topic: string;
+  readonly #sessionTimeout: number;
+  /** The last assignment seen from the group, and this topic's partitions in it. */
+  #assignments: KafkaClientConsumer["assignments"] = null;
+  #partitions: readonly number[] = [];
+
+  constructor(consumer: KafkaClientConsumer, offsets: GroupOffsets, topic: string, sessionTimeout: number) {
+    this.#consumer = consumer;
+    this.#offsets = offsets;
+    this.#topic = topic;
+    this.#sessionTimeout = sessionTimeout;
+  }
+
+  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
+  get isAlive(): boolean {
+    const last = this.#consumer.lastHeartbeat;
+    return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
+  }
+
+  /** False also between the moment the group gave the partition to another and the moment that reading starts over. */
+  owns(partition: number): boolean {
+    return this.isAlive && this.#isAssigned(partition);
+  }
+
+  /** Commits offsets by partition. Those of partitions that now belong to others are left out. */
+  async commit(given: ReadonlyMap<number, GroupOffset>): Promise<void> {
+    const offsets = new Map([...given].filter(([partition]) => this.#isAssigned(partition)));
+    if (offsets.size === 0) return;
+    this.#checkAlive();
+    await this.#offsets.commit(offsets);
+  }
+
+  /** Makes the offsets after these messages part of a transaction. */
+  async addTo(transaction: KafkaTransaction, last: ReadonlyMap<number, bigint>): Promise<void> {
+    this.#checkAlive();
+    await transaction.addConsumer(this.#consumer);
+    for (const [partition, offset] of last) {
+      if (!this.#isAssigned(partition)) throw lost();
+      // With the current generation: the broker refuses it after a rebalance.
+      const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
+      const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
+      await transaction.addOffset({ topic: this.#topic, partition, offset, metadata });
+    }
+  }
+
+  #isAssigned(partition: number): boolean {
+    const { assignments } = this.#consumer;
+    // The library makes a new list for each share.
+    if (assignments !== this.#assignments) {
+      this.#assignments = assignments;
+      this.#partitions = assignments?.find(({ topic }) => topic === this.#topic)?.partitions ?? [];
+    }
+    return this.#partitions.includes(partition);
+  }
+
+  #checkAlive(): void {
+    if (this.isAlive) return;
+    throw new MessagingError("LOST", "the consumer gave no sign of life for longer than its session");
+  }
+}
+
+export function lost(): MessagingError {
+  return new MessagingError("LOST", "the partition now belongs to another consumer");
+}

@@ -1,0 +1,83 @@
+import type { CacheEntry, CacheStore, FieldOf } from "../../batteries/cache/store.js";
+import type { SupervisorLink } from "../../server/worker-messages/link.js";
+import { Caller, callService } from "./calls.js";
+import { Members } from "./members.js";
+
+/** To a worker: the call of another one. */
+type CacheMessage = readonly ["invalidate", ...tags: string[]] | readonly ["remove", key: string];
+
+/** Passes invalidations on to all workers. */
+export function cacheService() {
+  const members = new Members();
+  return callService(
+    {
+      join: (worker) => members.join(worker),
+      remove: (worker, key: string) => members.tellAll(["remove", key] satisfies CacheMessage, worker),
+      async invalidate(worker, ...tags: string[]) {
+        const counts = await members.askAll(["invalidate", ...tags] satisfies CacheMessage, worker);
+        return counts.reduce<number>(plus, 0);
+      },
+    },
+    (worker) => members.leave(worker),
+  );
+}
+
+/** A worker that has ended dropped nothing, and has nothing any more. */
+function plus(sum: number, count: unknown): number {
+  return typeof count === "number" ? sum + count : sum;
+}
+
+/** Each worker has its own responses, so that a hit costs no message; invalidations reach all workers. */
+export class MachineCacheStore implements CacheStore {
+  readonly #others: Caller<ReturnType<typeof cacheService>>;
+  readonly #own: LocalCacheStore;
+
+  constructor(link: SupervisorLink, own: LocalCacheStore) {
+    this.#others = new Caller(link, "cache");
+    this.#own = own;
+    link.serve("cache", {
+      hear: ([kind, ...rest]: CacheMessage) => (kind === "invalidate" ? own.invalidate(rest) : own.remove(rest[0]!)),
+      // Invalidations may have been among the messages that were lost.
+      resync: () => {
+        own.clear();
+        this.#others.tell("join");
+      },
+    });
+    this.#others.tell("join");
+  }
+
+  find(key: string, field: FieldOf): CacheEntry | undefined {
+    return this.#own.find(key, field);
+  }
+
+  begin(): number {
+    return this.#own.begin();
+  }
+
+  put(ticket: number, key: string, entry: CacheEntry): boolean {
+    return this.#own.put(ticket, key, entry);
+  }
+
+  remove(key: string): void {
+    this.#own.remove(key);
+    this.#others.tell("remove", key);
+  }
+
+  /** Resolves when no worker has a response with one of the tags. */
+  async invalidate(tags: readonly string[]): Promise<number> {
+    const dropped = this.#own.invalidate(tags);
+    if (tags.length === 0) return dropped;
+    return dropped + (await this.#others.ask("invalidate", [...tags]));
+  }
+}
+
+/** The store of one process. */
+export interface LocalCacheStore extends CacheStore {
+  find(key: string, field: FieldOf): CacheEntry | undefined;
+  begin(): number;
+  put(ticket: number, key: string, entry: CacheEntry): boolean;
+  remove(key: string): void;
+  invalidate(tags: readonly string[]): number;
+  /** Drops everything; responses that are being made are not stored either. */
+  clear(): void;
+}

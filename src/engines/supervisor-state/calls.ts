@@ -1,0 +1,58 @@
+import { show } from "../../kit/options.js";
+import type { SupervisorLink } from "../../server/worker-messages/link.js";
+import type { HubService, HubWorker } from "../../server/worker-messages/service.js";
+
+/** The calls of a state in the supervisor. The first parameter is the worker that calls. */
+type Calls = { readonly [name: string]: (worker: HubWorker, ...args: never[]) => unknown };
+
+type ArgumentsOf<Call> = Call extends (worker: HubWorker, ...args: infer Args) => unknown ? Args : never;
+type ResultOf<Call> = Call extends (...args: never[]) => infer Result ? Awaited<Result> : never;
+
+declare const types: unique symbol;
+
+/** A state in the supervisor that workers use by calls: a message is the name of the call and its arguments. */
+export interface CallService<C> extends HubService {
+  /** For the compiler alone. */
+  readonly [types]?: C;
+}
+
+/** `leave` is called for a worker that has ended or missed messages, if the state knows its workers. */
+export function callService<C extends Calls>(calls: C, leave?: (worker: HubWorker) => void): CallService<C> {
+  return {
+    hear(worker, message: unknown) {
+      const [name, ...args]: unknown[] = Array.isArray(message) ? message : [];
+      if (typeof name !== "string" || !Object.hasOwn(calls, name)) throw new Error(`there is no call ${show(name)}`);
+      return calls[name]!(worker, ...(args as never[]));
+    },
+    ...(leave && { leave, lost: leave }),
+  };
+}
+
+/** The calls of a worker to a state in the supervisor. */
+export class Caller<Service extends CallService<unknown>, C = NonNullable<Service[typeof types]>> {
+  readonly #link: SupervisorLink;
+  readonly #service: string;
+
+  constructor(link: SupervisorLink, service: string) {
+    this.#link = link;
+    this.#service = service;
+  }
+
+  /** `weight` is the size of the message, if it can be large. */
+  async ask<K extends keyof C>(name: K, args: ArgumentsOf<C[K]>, weight?: number): Promise<ResultOf<C[K]>> {
+    return (await this.#link.ask(this.#service, [name, ...args], weight)) as ResultOf<C[K]>;
+  }
+
+  /** Calls back before the next message of the supervisor is handled, which a promise would not. */
+  request<K extends keyof C>(
+    name: K,
+    args: ArgumentsOf<C[K]>,
+    settle: (error: Error | null, result: ResultOf<C[K]>) => void,
+  ): void {
+    this.#link.request(this.#service, [name, ...args], settle as (error: Error | null, result: unknown) => void);
+  }
+
+  tell<K extends keyof C>(name: K, ...args: ArgumentsOf<C[K]>): void {
+    this.#link.tell(this.#service, [name, ...args]);
+  }
+}

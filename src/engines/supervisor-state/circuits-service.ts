@@ -1,0 +1,114 @@
+import { MemoryBreaker } from "../../batteries/circuit-breaker/memory-breaker.js";
+import type { BreakerPolicy, BreakerSnapshot, BreakerState, Outcome } from "../../batteries/circuit-breaker/store.js";
+import type { HubWorker } from "../../server/worker-messages/service.js";
+import { callService } from "./calls.js";
+
+/** A circuit as workers know it. It is closed with a ticket, or open for some time. */
+export type CircuitView = readonly [isClosed: 0 | 1, ticket: number, hasFailures: 0 | 1, waitMs: number];
+
+/** The changes that the message made, and the decision. */
+type AdmitReply = readonly [changes: readonly BreakerState[], ticket: number, waitMs: number];
+
+/** To a worker: a circuit has changed. */
+export type CircuitChange = readonly [index: number, view: CircuitView];
+
+/**
+ * Circuits of all workers, known by a number that the worker has chosen. Each change is known to all of them before the
+ * report that made it is confirmed.
+ */
+export function circuitService() {
+  const circuits = new Map<string, Circuit>();
+  const byWorker = new Map<HubWorker, Circuit[]>();
+  const circuitOf = (worker: HubWorker, index: number): Circuit => {
+    const circuit = byWorker.get(worker)?.[index];
+    if (circuit === undefined) throw new Error("the worker has not announced this circuit");
+    return circuit;
+  };
+  return callService(
+    {
+      join(worker, index: number, policy: BreakerPolicy) {
+        const name = JSON.stringify(policy);
+        let circuit = circuits.get(name);
+        if (circuit === undefined) circuits.set(name, (circuit = new Circuit(policy)));
+        let list = byWorker.get(worker);
+        if (list === undefined) byWorker.set(worker, (list = []));
+        list[index] = circuit;
+        return circuit.join(worker, index);
+      },
+      admit: (worker, index: number) => circuitOf(worker, index).admit(worker),
+      report: (worker, index: number, ticket: number, outcome: Outcome) =>
+        circuitOf(worker, index).report(worker, ticket, outcome),
+      snapshot: (worker, index: number) => circuitOf(worker, index).snapshot(),
+    },
+    (worker) => {
+      for (const circuit of byWorker.get(worker) ?? []) circuit?.leave(worker);
+      byWorker.delete(worker);
+    },
+  );
+}
+
+class Circuit {
+  readonly #breaker: MemoryBreaker;
+  /** The number of the circuit in each worker. */
+  readonly #workers = new Map<HubWorker, number>();
+  /** Requests that test a half-open circuit, by worker. */
+  readonly #probes = new Map<HubWorker, number[]>();
+  #changes: BreakerState[] = [];
+
+  constructor(policy: BreakerPolicy) {
+    this.#breaker = new MemoryBreaker(policy, (state) => this.#changes.push(state));
+  }
+
+  join(worker: HubWorker, index: number): CircuitView {
+    this.#workers.set(worker, index);
+    return this.#view();
+  }
+
+  /** A request of a worker that has ended proves nothing; its place is free again. */
+  leave(worker: HubWorker): void {
+    this.#workers.delete(worker);
+    for (const ticket of this.#probes.get(worker) ?? []) this.#breaker.report(ticket, "neither");
+    this.#probes.delete(worker);
+    this.#changes = [];
+  }
+
+  admit(worker: HubWorker): AdmitReply {
+    const { ticket, waitMs } = this.#breaker.admit();
+    if (ticket !== 0 && this.#breaker.view().state === "half-open") {
+      const probes = this.#probes.get(worker);
+      if (probes === undefined) this.#probes.set(worker, [ticket]);
+      else probes.push(ticket);
+    }
+    return [this.#takeChanges(), ticket, waitMs];
+  }
+
+  async report(worker: HubWorker, ticket: number, outcome: Outcome): Promise<readonly BreakerState[]> {
+    const probes = this.#probes.get(worker) ?? [];
+    const probe = probes.indexOf(ticket);
+    if (probe >= 0) probes.splice(probe, 1);
+    const before = this.#view();
+    this.#breaker.report(ticket, outcome);
+    const changes = this.#takeChanges();
+    const after = this.#view();
+    if (before[0] !== after[0] || before[1] !== after[1] || before[2] !== after[2]) {
+      const asked = [...this.#workers].map(([other, index]) => other.ask([index, after] satisfies CircuitChange));
+      await Promise.all(asked);
+    }
+    return changes;
+  }
+
+  snapshot(): BreakerSnapshot {
+    return this.#breaker.snapshot();
+  }
+
+  #view(): CircuitView {
+    const { state, ticket, failures, waitMs } = this.#breaker.view();
+    return [state === "closed" ? 1 : 0, ticket, failures > 0 ? 1 : 0, waitMs];
+  }
+
+  #takeChanges(): readonly BreakerState[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
+  }
+}

@@ -1,0 +1,85 @@
+import { MemoryRevocations, type RevocationStore } from "../../auth/jwt/revocations.js";
+import type { EndingListener } from "../../pipeline/open-authorities.js";
+import type { SupervisorLink } from "../../server/worker-messages/link.js";
+import { Caller, callService } from "./calls.js";
+import { Members } from "./members.js";
+
+/** `ends` is null for a token that is refreshed: nothing ends with it. */
+type Revoked = readonly [id: string, until: number, ends: string | null];
+
+/** Revoked tokens of all workers. Each worker knows all of them. */
+export function revocationService() {
+  const revoked = new MemoryRevocations();
+  const members = new Members();
+  return callService(
+    {
+      join(worker): [id: string, until: number][] {
+        members.join(worker);
+        return revoked.list();
+      },
+      async add(_, id: string, until: number, ends: string | null) {
+        // Of two workers that revoke the same token one gets true; both know that all others refuse it.
+        const isNew = revoked.add(id, until);
+        await members.askAll([id, until, ends] satisfies Revoked);
+        return isNew;
+      },
+    },
+    (worker) => members.leave(worker),
+  );
+}
+
+/**
+ * Revoked tokens that the supervisor shares. A worker looks into its own copy, so a request costs no message. A token is
+ * revoked when all workers have confirmed it; if one does not, the call fails.
+ */
+export class MachineRevocations implements RevocationStore {
+  readonly #revoked: Caller<ReturnType<typeof revocationService>>;
+  readonly #copy = new MemoryRevocations();
+  readonly #listeners: EndingListener[] = [];
+  /** Null when the copy is complete. */
+  #joining: Promise<void> | null = null;
+
+  /** `known` are tokens that were revoked before the start. */
+  constructor(link: SupervisorLink, known: MemoryRevocations) {
+    this.#revoked = new Caller(link, "revoked tokens");
+    link.serve("revoked tokens", {
+      hear: ([id, until, ends]: Revoked) => this.#copy.add(id, until, ends ?? undefined),
+      resync: () => void this.#join(),
+    });
+    for (const revoked of known.list()) this.#revoked.tell("add", ...revoked, null);
+    void this.#join();
+  }
+
+  has(id: string): boolean | Promise<boolean> {
+    if (this.#joining === null || this.#copy.has(id)) return this.#copy.has(id);
+    return this.#joining.then(() => this.#copy.has(id));
+  }
+
+  add(id: string, until: number, ends?: string): Promise<boolean> {
+    return this.#revoked.ask("add", [id, until, ends ?? null]);
+  }
+
+  watch(listener: EndingListener): void {
+    this.#listeners.push(listener);
+    this.#copy.watch(listener);
+  }
+
+  /** Until the copy is complete, nobody can say that a token is not revoked. */
+  #join(): Promise<void> {
+    const joining = new Promise<void>((resolve, reject) => {
+      this.#revoked.request("join", [], (error, list) => {
+        if (error !== null) return reject(error);
+        for (const revoked of list) this.#copy.add(...revoked);
+        if (this.#joining === joining) this.#joining = null;
+        resolve();
+        for (const listener of this.#listeners) listener.gap();
+      });
+    });
+    this.#joining = joining;
+    // Those that wait are refused with 503; the next ones wait for another attempt.
+    joining.catch(() => {
+      if (this.#joining === joining) setTimeout(() => void this.#join(), 100).unref();
+    });
+    return joining;
+  }
+}

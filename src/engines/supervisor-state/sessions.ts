@@ -1,0 +1,75 @@
+import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
+import type { SessionStore, StoredSession } from "../../batteries/sessions/store.js";
+import { unavailable } from "../../errors/unavailable.js";
+import type { EndingListener } from "../../pipeline/open-authorities.js";
+import type { SupervisorLink } from "../../server/worker-messages/link.js";
+import type { HubWorker } from "../../server/worker-messages/service.js";
+import { Caller, callService } from "./calls.js";
+import { Members } from "./members.js";
+
+/** The sessions of all workers, in the memory of the supervisor. */
+export function sessionService() {
+  let store = new MemorySessionStore();
+  let isUsed = false;
+  /** The workers with WebSockets or streams that end with their session. */
+  const members = new Members();
+  const calls = {
+    watch: (worker: HubWorker) => members.join(worker),
+    limits(_: HubWorker, limit: number, maxSize: number) {
+      if (!isUsed) store = new MemorySessionStore(limit, maxSize);
+      isUsed = true;
+    },
+    get: (_: HubWorker, key: string) => store.get(key),
+    set: (_: HubWorker, key: string, session: StoredSession, ttl: number) => store.set(key, session, ttl),
+    touch: (_: HubWorker, key: string, session: StoredSession, ttl: number) => store.touch(key, session, ttl),
+    destroy(_: HubWorker, key: string) {
+      store.destroy(key);
+      members.tellAll(key);
+    },
+  };
+  return callService(calls, (worker) => members.leave(worker));
+}
+
+/** Sessions in the supervisor, up to the limits of the store that the application gave. */
+export class MachineSessionStore implements SessionStore {
+  readonly #link: SupervisorLink;
+  readonly #sessions: Caller<ReturnType<typeof sessionService>>;
+
+  constructor(link: SupervisorLink, given: MemorySessionStore) {
+    this.#link = link;
+    this.#sessions = new Caller(link, "sessions");
+    this.#sessions.tell("limits", given.limit, given.maxSize);
+  }
+
+  get(key: string): Promise<StoredSession | null> {
+    return available(this.#sessions.ask("get", [key]));
+  }
+
+  set(key: string, session: StoredSession, ttl: number): Promise<void> {
+    return available(this.#sessions.ask("set", [key, session, ttl], JSON.stringify(session).length));
+  }
+
+  touch(key: string, session: StoredSession, ttl: number): Promise<void> {
+    return available(this.#sessions.ask("touch", [key, session, ttl], JSON.stringify(session).length));
+  }
+
+  destroy(key: string): Promise<void> {
+    return available(this.#sessions.ask("destroy", [key]));
+  }
+
+  watch(listener: EndingListener): void {
+    const join = (): void => {
+      this.#sessions.request("watch", [], () => listener.gap());
+    };
+    this.#link.serve("sessions", { hear: (key: string) => listener.ended(key), resync: join });
+    join();
+  }
+}
+
+async function available<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}

@@ -1,0 +1,58 @@
+/** Messages: topics, the client that publishes and consumes, and the contract of brokers. */
+export { type AmqpBroker, createAmqpBroker } from "../engines/messaging/amqp/amqp-broker.js";
+export type {
+  Broker,
+  BrokerAbilities,
+  BrokerConsumer,
+  BrokerName,
+  BrokerNames,
+  BrokerReplies,
+  ConsumeRequest,
+  Delivery,
+  DeliverySink,
+  IncomingRecord,
+  OutgoingRecord,
+  PublishWay,
+} from "../engines/messaging/broker.js";
+export type { DeadReason } from "../engines/messaging/consume/attempt.js";
+export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";
+export type { WorkResult } from "../engines/messaging/consume/consumer-context.js";
+export type {
+  BatchOptions,
+  ConsumerOptions,
+  IdempotentOptions,
+  InboxMessage,
+  MessageHandler,
+} from "../engines/messaging/consume/options.js";
+export { type Claim, MemoryProcessedStore, type ProcessedStore } from "../engines/messaging/consume/processed.js";
+export type { RetryOptions } from "../engines/messaging/consume/retry.js";
+export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetters } from "../engines/messaging/dead-letters.js";
+export {
+  type BrokerContext,
+  type BrokerDefinition,
+  type BrokerFeature,
+  defineBroker,
+} from "../engines/messaging/define-broker.js";
+export { MessagingError, type MessagingErrorCode } from "../engines/messaging/errors.js";
+export { createKafkaBroker, type KafkaBroker } from "../engines/messaging/kafka/kafka-broker.js";
+export { MemoryBroker, type MemoryBrokerOptions } from "../engines/messaging/memory/memory-broker.js";
+export { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
+export { Message } from "../engines/messaging/message.js";
+export type { Messaging } from "../engines/messaging/messaging.js";
+export { type OpenMessagingOptions, openMessaging } from "../engines/messaging/open-messaging.js";
+export type { PublishOptions } from "../engines/messaging/publish/outgoing.js";
+export type { BatchEntry, Published, PublishedValue } from "../engines/messaging/publish/published.js";
+export type { RequestOptions } from "../engines/messaging/requests.js";
+export { createSqsBroker, type SqsBroker } from "../engines/messaging/sqs/sqs-broker.js";
+export { type Topic, type TopicOptions, topic, type ValueSchema } from "../engines/messaging/topic.js";
+export type { MessageTransaction } from "../engines/messaging/transaction.js";
+export { InvalidValueError } from "../engines/messaging/values.js";
+export type { Outbox } from "../patterns/outbox/feature.js";
+export type {
+  OutboxFailure,
+  OutboxFilter,
+  OutboxMessage,
+  OutboxState,
+  OutboxStatus,
+} from "../patterns/outbox/message.js";
+export type { OutboxOptions } from "../patterns/outbox/options.js";

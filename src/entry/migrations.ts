@@ -1,0 +1,44 @@
+export {
+  compareStates,
+  type DriftOptions,
+  databaseDrift,
+  type Introspection,
+  type IntrospectOptions,
+  introspect,
+  normalizeState,
+  type UnmanagedTable,
+  type WritableState,
+  type WriteModelsOptions,
+  writeModels,
+} from "../introspection/index.js";
+export { detectChanges } from "../migrations/autodetector.js";
+export { defineConfig, type StoaConfig } from "../migrations/config.js";
+export { MigrationError } from "../migrations/errors.js";
+export { MigrationFailure } from "../migrations/failure.js";
+export { migration } from "../migrations/migration.js";
+export {
+  type DownOptions,
+  type MigrationEvent,
+  type MigrationStep,
+  Migrator,
+  type MigratorOptions,
+  migrate,
+  type SqlOptions,
+  type UpOptions,
+} from "../migrations/migrator.js";
+export type { Migration, MigrationDefinition, Operation, Step } from "../migrations/operation.js";
+export { op } from "../migrations/operations.js";
+export type { Direction } from "../migrations/plan.js";
+export type { MigrationStatus } from "../migrations/status.js";
+export type {
+  ColumnState,
+  ForeignKeyState,
+  IndexMethod,
+  IndexPart,
+  IndexState,
+  ReferentialRule,
+  SchemaState,
+  TableState,
+  UniqueState,
+} from "../orm/schema/state.js";
+export { desiredSchema, stateOf } from "../orm/schema/state-of-models.js";

@@ -1,0 +1,97 @@
+/** The options of each field function. Their types are written by hand, because they have the type of the values. */
+
+import { checkedOptions } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
+import type {
+  CompositeOptions,
+  FieldOptions,
+  ManyToManyOptions,
+  RelationOptions,
+  TextOptions,
+  TimeOptions,
+} from "./definition.js";
+import type { AutoOptions, DatetimeOptions, DecimalOptions, EnumOptions } from "./field-types.js";
+
+const common = {
+  null: is.boolean,
+  default: is.anything,
+  defaultSql: is.text,
+  unique: is.boolean,
+  index: is.boolean,
+  primaryKey: is.boolean,
+  column: is.text,
+  readOnly: is.boolean,
+  hidden: is.boolean,
+  check: is.text,
+  generated: is.text,
+  comment: is.string,
+  renamedFrom: is.text,
+};
+const text = { ...common, collation: is.text };
+const times = { ...common, autoNow: is.boolean, autoNowAdd: is.boolean };
+
+export const plain = checkedOptions<FieldOptions<unknown>>(common);
+export const ofText = checkedOptions<TextOptions>(text);
+export const ofTime = checkedOptions<TimeOptions<unknown>>(times);
+export const ofChar = checkedOptions<TextOptions & { maxLength: number }>({
+  ...text,
+  maxLength: is.integer(1, 10_485_760),
+});
+export const ofDecimal = checkedOptions<DecimalOptions>({
+  ...common,
+  precision: is.integer(1, 1000),
+  scale: is.integer(0, 1000),
+});
+export const ofDatetime = checkedOptions<DatetimeOptions>({
+  ...times,
+  timezone: is.boolean,
+  precision: is.integer(0, 6),
+});
+export const ofZonedTime = checkedOptions<FieldOptions<string> & { timezone: boolean }>({
+  ...common,
+  timezone: is.boolean,
+});
+export const ofEnum = checkedOptions<EnumOptions<string>>({ ...common, name: is.text });
+export const ofAuto = checkedOptions<AutoOptions>({
+  column: is.text,
+  comment: is.string,
+  renamedFrom: is.text,
+  hidden: is.boolean,
+});
+const action = is.oneOf("cascade", "restrict", "set null", "set default", "no action");
+export const ofRelation = checkedOptions<RelationOptions>({
+  null: is.boolean,
+  default: is.anything,
+  unique: is.boolean,
+  index: is.boolean,
+  primaryKey: is.boolean,
+  column: is.text,
+  readOnly: is.boolean,
+  hidden: is.boolean,
+  comment: is.string,
+  renamedFrom: is.text,
+  relatedName: is.text,
+  to: is.text,
+  onDelete: action,
+  onUpdate: action,
+  deferred: is.boolean,
+  constraint: is.either(is.boolean, is.text),
+});
+export const ofComposite = checkedOptions<CompositeOptions>({
+  references: is.strings,
+  null: is.boolean,
+  unique: is.boolean,
+  index: is.boolean,
+  relatedName: is.text,
+  onDelete: action,
+  onUpdate: action,
+  setNull: is.strings,
+  deferred: is.boolean,
+  constraint: is.either(is.boolean, is.text),
+});
+export const ofManyToMany = checkedOptions<ManyToManyOptions>({
+  relatedName: is.text,
+  through: is.function,
+  throughFields: is.strings,
+  table: is.text,
+});

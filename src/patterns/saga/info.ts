@@ -1,0 +1,67 @@
+import { isText } from "../../durable/texts.js";
+import type { Queries } from "../../engines/db/database.js";
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
+import { type Check, is } from "../../kit/options.js";
+import type { SagaStatus } from "./row.js";
+
+/** An execution of a saga. */
+export interface SagaInfo {
+  readonly id: string;
+  /** The saga that began this one as its child; null for others. */
+  readonly parentId: string | null;
+  readonly name: string;
+  readonly version: number;
+  readonly status: SagaStatus;
+  readonly input: unknown;
+  /** The results of the steps that are done, by name. */
+  readonly results: Readonly<Record<string, unknown>>;
+  /** The reason of the compensation, or of the last failed attempt. */
+  readonly error: string | null;
+  /** The end of the present wait or the time of the next attempt; null if there is none. */
+  readonly wakeAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+/** One line of the log of an execution. */
+export interface SagaLogLine {
+  readonly event: string;
+  readonly step: string | null;
+  readonly attempt: number | null;
+  readonly error: string | null;
+  readonly at: Date;
+}
+
+const statuses = ["running", "waiting", "compensating", "completed", "compensated", "parked", "aborted"] as const;
+
+const isBefore: Check<Date | string> = (value) =>
+  value instanceof Date || isText(value) === undefined ? undefined : "a Date or the id of a saga";
+
+export const filterOptions = declare("sagas.list()", {
+  status: option<SagaStatus>(is.oneOf(...statuses)),
+  name: option(isText),
+  /** Default 100, at most 1000. */
+  limit: option(is.integer(1, 1000), 100),
+  /** Only sagas that were created before this time, or before the execution with this id. */
+  before: option(isBefore),
+});
+
+export type SagaFilter = OptionsOf<typeof filterOptions.fields>;
+
+/** Counts of executions. */
+export interface SagaCounts {
+  /** Executions that have not ended, by status. */
+  readonly open: Readonly<Partial<Record<SagaStatus, number>>>;
+  /** Seconds that the oldest execution which is due has waited for a worker. */
+  readonly oldestDueSeconds: number;
+}
+
+export const signalOptions = declare("signal()", {
+  /** Sends of one key are one signal. */
+  key: option(isText),
+  /** The transaction to take part in: the signal arrives if it is committed. Default: the one around the caller. */
+  tx: option<Queries>(is.object),
+});
+
+export type SignalOptions = OptionsOf<typeof signalOptions.fields>;

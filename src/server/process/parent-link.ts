@@ -1,0 +1,149 @@
+import type { Links } from "../banner.js";
+import type { ListenAddress } from "../transport.js";
+
+/** The messages of a process to the supervisor or the reloader that started it. */
+export type ChildMessage =
+  | { readonly stoa: "ready"; readonly address: ListenAddress; readonly links: Links }
+  /** It could not start; `code` is true when a change of the program's code may help. */
+  | { readonly stoa: "failed"; readonly reason: string; readonly code: boolean }
+  /** It drains and will exit: it is to be replaced. `told` is true if a signal told it to. */
+  | { readonly stoa: "leaving"; readonly told: boolean }
+  /** Its event loop has turned; `inspected` is true while a debugger is attached. */
+  | { readonly stoa: "turn"; readonly inspected: boolean }
+  /** The supervisor is to listen at the address, and to hand connections over. */
+  | { readonly stoa: "listen"; readonly key: string; readonly address: ListenAddress }
+  /** It takes no more connections of this listener. */
+  | { readonly stoa: "closed"; readonly key: string }
+  /** The reply to a connection; `taken` is false if it was refused. */
+  | { readonly stoa: "took"; readonly key: string; readonly taken: boolean }
+  | Publication;
+
+/** The messages of a supervisor to its workers. */
+export type ParentMessage =
+  /** The worker that takes the place of this one, which leaves, is ready. */
+  | { readonly stoa: "replaced" }
+  | {
+      readonly stoa: "listening";
+      readonly key: string;
+      /** Null if the address cannot be had. */
+      readonly port: number | null;
+      readonly error?: { readonly code: string; readonly message: string };
+    }
+  /** Comes with the handle of a connection. */
+  | { readonly stoa: "connection"; readonly key: string }
+  | Publication;
+
+interface Publication {
+  readonly stoa: "publish";
+  readonly topic: string;
+  readonly data: unknown;
+}
+
+/** The way in which one of our own processes started this one. */
+export interface ChildRole {
+  readonly role: "worker" | "reload";
+  /** The port that the process before had, if any free one was requested. */
+  readonly port: number | null;
+  /** True if it replaces one that served before. */
+  readonly again: boolean;
+  /** The id of the process that started it. */
+  readonly parent: number;
+  /** The descriptor for a report of the watchdog; null if there is none. */
+  readonly report: number | null;
+  /** The descriptor of the file that names the routes that run; null if there is none. */
+  readonly routes: number | null;
+  /** Routes that are refused from the start, because they killed workers. */
+  readonly refused: readonly string[];
+}
+
+export interface ParentLink extends ChildRole {
+  send(message: ChildMessage): Promise<void>;
+  /** Waits until the supervisor has one in the place of this process, for so many milliseconds at most. */
+  replaced(milliseconds: number): Promise<void>;
+  /** The parent has died. */
+  onLost(callback: () => void): void;
+}
+
+const variable = "STOA_PROCESS";
+
+/** The environment of a child process in the given role. */
+export function childEnvironment(role: ChildRole): Record<string, string> {
+  return { [variable]: JSON.stringify(role) };
+}
+
+/** The link to the parent, or null in a process that another program started. */
+export const parentLink: ParentLink | null = openLink();
+
+/** True if all members of the message are as its kind says: code of the application can send anything. */
+export function isChildMessage(message: unknown): message is ChildMessage {
+  if (typeof message !== "object" || message === null) return false;
+  const given = message as Record<string, unknown>;
+  switch (given["stoa"]) {
+    case "ready":
+      return isAddress(given["address"]) && isLinks(given["links"]);
+    case "failed":
+      return typeof given["reason"] === "string" && typeof given["code"] === "boolean";
+    case "leaving":
+      return typeof given["told"] === "boolean";
+    case "turn":
+      return typeof given["inspected"] === "boolean";
+    case "listen":
+      return typeof given["key"] === "string" && isAddress(given["address"]);
+    case "closed":
+      return typeof given["key"] === "string";
+    case "took":
+      return typeof given["key"] === "string" && typeof given["taken"] === "boolean";
+    case "publish":
+      return typeof given["topic"] === "string";
+    default:
+      return false;
+  }
+}
+
+function isAddress(value: unknown): value is ListenAddress {
+  const { host, port, path } = (value ?? {}) as Record<string, unknown>;
+  const isPort = typeof port === "number" && Number.isInteger(port) && port >= 0 && port < 65_536;
+  return typeof host === "string" && isPort && (path === undefined || typeof path === "string");
+}
+
+function isLinks(value: unknown): value is Links {
+  const isLink = (link: unknown): boolean => Array.isArray(link) && link.every((part) => typeof part === "string");
+  return Array.isArray(value) && value.every(isLink);
+}
+
+function openLink(): ParentLink | null {
+  const text = process.env[variable];
+  // A process that this one starts in turn is not the parent's child.
+  delete process.env[variable];
+  if (text === undefined || !process.send) return null;
+  const role = JSON.parse(text) as ChildRole;
+  return {
+    ...role,
+    send: (message) =>
+      new Promise((resolve) => {
+        // A lost parent is reported through `onLost`.
+        if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
+        else resolve();
+      }),
+    replaced: (milliseconds) =>
+      new Promise((resolve) => {
+        setTimeout(resolve, milliseconds);
+        process.once("disconnect", resolve);
+        process.on("message", (message) => {
+          if ((message as ParentMessage | null)?.stoa === "replaced") resolve();
+        });
+      }),
+    onLost: (callback) =>
+      void (role.role === "worker" ? onSupervisorLost(callback) : process.once("disconnect", callback)),
+  };
+}
+
+async function onSupervisorLost(callback: () => void): Promise<void> {
+  const { default: cluster } = await import("node:cluster");
+  const worker = cluster.worker;
+  worker?.once("disconnect", () => {
+    // Else node:cluster exits at once, with requests in flight.
+    worker.exitedAfterDisconnect = true;
+    callback();
+  });
+}

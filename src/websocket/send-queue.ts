@@ -1,0 +1,109 @@
+import type { Writable } from "node:stream";
+import { WebSocketClosedError } from "./closed-error.js";
+import { writeFrame } from "./frame.js";
+import { OPEN, type RawSocket } from "./ws.js";
+
+/** The cost of a waiting frame beside its bytes. */
+const overhead = 128;
+/** The multiple of the limit that may wait, if sends are not awaited, before the peer is given up. */
+const maxOver = 4;
+
+export interface SendLimits {
+  /** Bytes that may wait for the peer to take them. */
+  readonly maxBuffered: number;
+  /** Milliseconds without a message taken while more than that waits. */
+  readonly sendTimeout: number;
+}
+
+/** A message that the system has not taken yet, as far as we know. */
+interface Sending {
+  readonly cost: number;
+  readonly resolve: (() => void) | null;
+  readonly reject: ((error: Error) => void) | null;
+}
+
+const taken: Promise<void> = Promise.resolve();
+
+/** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
+export class SendQueue {
+  readonly #raw: RawSocket;
+  /** The stream for frames that are made here; null if `ws` has to make them. */
+  readonly #wire: Writable | null;
+  readonly #limits: SendLimits;
+  readonly #giveUp: (reason: string) => void;
+  /** In the order in which they were sent; they complete in the same order. */
+  readonly #sendings: Sending[] = [];
+  #waiting = 0;
+  #timer: NodeJS.Timeout | null = null;
+  /** Messages handed to the system so far. */
+  sent = 0;
+
+  constructor(raw: RawSocket, wire: Writable | null, limits: SendLimits, giveUp: (reason: string) => void) {
+    this.#raw = raw;
+    this.#wire = raw.extensions === "" ? wire : null;
+    this.#limits = limits;
+    this.#giveUp = giveUp;
+  }
+
+  /** Resolves when the data has been handed to the system. It need not be awaited: a failure is then not reported. */
+  send(data: string | Uint8Array): Promise<void> {
+    if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
+      this.#giveUp("the peer takes messages slower than they are sent; await each send");
+    }
+    return this.#raw.readyState === OPEN ? this.#send(data) : quietly(Promise.reject(closedError()));
+  }
+
+  end(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #send(data: string | Uint8Array): Promise<void> {
+    const cost = data.length + overhead;
+    this.#waiting += cost;
+    if (this.#waiting > this.#limits.maxBuffered && !this.#timer) {
+      this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
+      this.#timer.unref();
+    }
+    if (this.#wire !== null) {
+      writeFrame(this.#wire, data, this.#done);
+      // A message that the system took at once needs no promise of its own.
+      if (this.#wire.writableLength === 0 && this.#wire.errored === null) {
+        this.#sendings.push({ cost, resolve: null, reject: null });
+        return taken;
+      }
+    }
+    const sending = new Promise<void>((resolve, reject) => this.#sendings.push({ cost, resolve, reject }));
+    if (this.#wire === null) this.#raw.send(data, this.#done);
+    return quietly(sending);
+  }
+
+  /** The first waiting message has been taken, or has failed. */
+  readonly #done = (error?: Error | null): void => {
+    const { cost, resolve, reject } = this.#sendings.shift()!;
+    this.#waiting -= cost;
+    this.sent++;
+    if (this.#waiting <= this.#limits.maxBuffered) this.end();
+    else this.#timer?.refresh();
+    if (error) reject?.(closedError(error));
+    else resolve?.();
+  };
+
+  #late(): void {
+    const { sent } = this;
+    // If the process was suspended, the messages that the peer took meanwhile are counted before this callback.
+    setImmediate(() => {
+      if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
+    });
+  }
+}
+
+/** Marks a rejection as handled. */
+function quietly(sending: Promise<void>): Promise<void> {
+  sending.catch(() => {});
+  return sending;
+}
+
+function closedError(cause?: Error): WebSocketClosedError {
+  return new WebSocketClosedError("the WebSocket is closed", cause && { cause });
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { installTables } from "../../src/durable/tables.js";
+import type { Database } from "../../src/engines/db/database.js";
+import { openDatabase } from "../../src/engines/db/open-database.js";
+import { JobRecords } from "../../src/patterns/jobs/records.js";
+import { JobStorage } from "../../src/patterns/jobs/storage.js";
+import { jobTables } from "../../src/patterns/jobs/tables.js";
+import { OutboxStorage } from "../../src/patterns/outbox/storage.js";
+import { outboxTables } from "../../src/patterns/outbox/tables.js";
+import { SagaStorage } from "../../src/patterns/saga/storage.js";
+import { sagaTables } from "../../src/patterns/saga/tables.js";
+import { makeDatabase } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
+
+const server = service("postgres");
+const waiting = 200_000;
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+  readonly Plans?: readonly Plan[];
+}
+
+describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 }, () => {
+  let db: Database;
+  let drop: () => Promise<void>;
+  beforeAll(async () => {
+    const made = await makeDatabase(server!);
+    drop = made.drop;
+    db = await openDatabase(made.url);
+    for (const tables of [jobTables, sagaTables, outboxTables]) await installTables(db, "stoa", tables);
+    const soon = "clock_timestamp() + interval '1 hour' + n * interval '1 millisecond'";
+    await db.script(`
+      insert into stoa.jobs (name, value, priority, run_at) select 'work', '{}', n % 3, ${soon} from generate_series(1, ${waiting}) n;
+      insert into stoa.sagas (id, name, version, input, wake_at) select n, 'sleepy', 1, '{}', ${soon} from generate_series(1, ${waiting}) n;
+      insert into stoa.outbox (broker, topic, message_id, headers, size, state, due_at)
+        select 'kafka', 't', n, '{}', 1, 'delayed', ${soon} from generate_series(1, ${waiting}) n;
+      insert into stoa.jobs (name, value, priority) select 'work', '{}', n % 3 from generate_series(1, 10) n;
+      insert into stoa.sagas (id, name, version, input) select 'due ' || n, 'sleepy', 1, '{}' from generate_series(1, 10) n;
+      insert into stoa.outbox (broker, topic, message_id, headers, size, state, due_at)
+        select 'kafka', 't', n, '{}', 1, 'delayed', clock_timestamp() from generate_series(1, 10) n;`);
+    for (const table of ["jobs", "sagas", "outbox"]) await db.execute(`vacuum analyze stoa.${table}`);
+  }, 240_000);
+  afterAll(async () => {
+    await db.close();
+    await drop();
+  });
+
+  /** A database that explains the statements it is given, and counts the blocks that they read. */
+  const counting = () => {
+    const blocks: number[] = [];
+    const over = new Error("rolled back");
+    const explain = async (text: string, params: readonly unknown[]): Promise<void> => {
+      const run = db.transaction(async (tx) => {
+        const value = await tx.fetchval<[{ Plan: Plan }]>(`explain (analyze, buffers, format json) ${text}`, params);
+        const { Plan: plan } = value![0];
+        blocks.push(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
+        // An explained statement has its effects.
+        throw over;
+      });
+      await run.catch((error: unknown) => {
+        if (error !== over) throw error;
+      });
+    };
+    const counted = {
+      fetch: async (text: string, params: readonly unknown[] = []) => explain(text, params).then(() => []),
+      fetchrow: async (text: string, params: readonly unknown[] = []) => explain(text, params).then(() => null),
+      fetchval: async (text: string, params: readonly unknown[] = []) => explain(text, params).then(() => null),
+      execute: async (text: string, params: readonly unknown[] = []) =>
+        explain(text, params).then(() => ({ rowCount: 0, command: "" })),
+    };
+    return { counted: counted as unknown as Database, blocks };
+  };
+  /** Far more than the ten rows that are due take, and far fewer than the rows that wait. */
+  const few = 1000;
+
+  it("The claim of jobs, the look for the next one and the age of the oldest read few blocks", async () => {
+    const { counted, blocks } = counting();
+    const jobs = new JobStorage(counted, "stoa", "me", 6000);
+    await jobs.look("work", 0, true);
+    await new JobRecords(counted, jobs.table).oldestDueSeconds();
+    await jobs.claim("work", 10);
+    expect(blocks).toHaveLength(3);
+    expect(Math.max(...blocks)).toBeLessThan(few);
+    const claimed = await new JobStorage(db, "stoa", "me", 6000).claim("work", 20);
+    expect(claimed).toHaveLength(10);
+  });
+
+  it("The claim of sagas and the look for the next one read few blocks", async () => {
+    const { counted, blocks } = counting();
+    const known = [{ name: "sleepy", version: 1, steps: "step a" }];
+    const sagas = new SagaStorage(counted, "stoa", "me", 6000);
+    await sagas.nextDue(known);
+    await sagas.claim(known, 10);
+    expect(blocks).toHaveLength(2);
+    expect(Math.max(...blocks)).toBeLessThan(few);
+    expect(await new SagaStorage(db, "stoa", "me", 6000).claim(known, 20)).toHaveLength(10);
+  });
+
+  it("The statements of the relay read few blocks", async () => {
+    const { counted, blocks } = counting();
+    const outbox = new OutboxStorage(counted, "stoa");
+    await outbox.nextDue("kafka");
+    await outbox.failedAndDue("kafka", []);
+    await outbox.ready("kafka", 500, []);
+    await outbox.promote("kafka");
+    expect(blocks).toHaveLength(4);
+    expect(Math.max(...blocks)).toBeLessThan(few);
+  });
+});

@@ -1,0 +1,155 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { App } from "stoa";
+import { consoleSection, feature, livePanels } from "stoa/feature";
+import { saga } from "stoa/saga";
+import { serve, type TestServer } from "stoa/testing";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { send } from "../batteries/wire.js";
+import { quiet } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
+
+const installed = "/usr/bin/chromium";
+const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const patient = { timeout: 60_000, interval: 50 };
+/** A folder for pictures of the pages, for those who want to look at them. */
+const pictures = process.env["STOA_PICTURES"];
+
+const sent: string[] = [];
+const mail = feature({
+  name: "mail",
+  prepare(host) {
+    const rows = () => ["ada", "bob"].map((to) => [to, { id: to, actions: ["resend"] }]);
+    consoleSection(host, {
+      title: "Mail",
+      path: "/_mail",
+      filters: [{ name: "to", label: "To" }],
+      view: async (query) => ({
+        panels: [
+          {
+            title: "Mail",
+            facts: [{ label: "Sent", value: sent.length, tone: "good" }],
+            tables: [
+              {
+                columns: ["To", ""],
+                rows: rows().filter(([to]) => String(to).includes(query.get("to") ?? "")),
+                empty: "No mail.",
+              },
+            ],
+          },
+        ],
+      }),
+      actions: { resend: async (id) => void sent.push(id) },
+    });
+    livePanels(host).add("mail", () => ({ title: "Mail", link: { label: "All mail", href: "/_mail" } }));
+  },
+});
+
+describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 }, () => {
+  let browser: Browser;
+  let server: TestServer;
+  const complaints: string[] = [];
+  const order = saga("order")
+    .step("reserve", { action: () => 1, compensate: () => {} })
+    .step("pay", { action: () => 2 });
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    const app = new App().install(mail);
+    app.logger = quiet;
+    app.enableLivePage().enableDatabase("pglite:").enableEventSourcing("memory");
+    app.enableSaga({ poll: "50ms", admin: {} }).enableJobs({ poll: "50ms", admin: { path: "/ops/jobs" } });
+    app.healthCheck("shop", () => true);
+    app.get("/books/{id}", { tags: ["books"], summary: "One book" }, () => ({ title: "Emma" }));
+    app.saga(order);
+    const job = app.job<string>("report", {}, () => {});
+    server = await serve(app, { debug: true });
+    await app.eventStore.append("order-1", { type: "OrderPlaced", data: { customer: "Ada" } });
+    await app.sagas.start(order, null, { id: "first" });
+    await job.enqueue("monthly");
+    await vi.waitFor(async () => expect((await app.sagas.get("first"))?.status).toBe("completed"), patient);
+    for (const id of [1, 2, 3]) await send(server.url, `/books/${id}`);
+    await send(server.url, "/nowhere");
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function visit(path: string, options: Parameters<Browser["newPage"]>[0] = {}): Promise<Page> {
+    const page = await browser.newPage(options);
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(`${server.url}${path}`);
+    await page.waitForSelector('#state[data-state="live"]');
+    return page;
+  }
+
+  const sections = [
+    ["Live", "/_stoa", "/books/{id}"],
+    ["Events", "/_stoa/event-store", "OrderPlaced"],
+    ["Sagas", "/_sagas", "first"],
+    ["Jobs", "/ops/jobs", "report"],
+    ["Mail", "/_mail", "ada"],
+  ] as const;
+
+  it("One navigation leads to all sections, and each shows its data", async () => {
+    const page = await visit("/_sagas");
+    const names = await page.locator("nav a").allTextContents();
+    expect([names[0], names.toSorted()]).toEqual(["Live", sections.map(([name]) => name).toSorted()]);
+    for (const [name, path, text] of sections) {
+      await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
+      await page.waitForURL(`${server.url}${path}`);
+      await page.locator("main", { hasText: text }).waitFor();
+      expect(await page.locator("nav [aria-current=page]").allTextContents()).toEqual([name]);
+      expect(await page.title()).toBe(`${name} - Stoa`);
+    }
+    await page.close();
+  });
+
+  it.each([
+    [1400, "light"],
+    [1400, "dark"],
+    [390, "light"],
+    [390, "dark"],
+  ] as const)("Every section fits a screen of %i pixels in %s colours", async (width, colorScheme) => {
+    for (const [name, path, text] of [...sections, ["Saga", "/_sagas#first", "reserve"] as const]) {
+      const page = await visit(path, { colorScheme, viewport: { width, height: 900 } });
+      await page.locator("main", { hasText: text }).waitFor();
+      const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      expect(wide, name).toBeLessThanOrEqual(0);
+      if (pictures !== undefined) {
+        await page.screenshot({ path: join(pictures, `console-${name}-${colorScheme}-${width}.png`), fullPage: true });
+      }
+      await page.close();
+    }
+  });
+
+  it("A section of a feature from outside has fields, which are in the address, and buttons", async () => {
+    const page = await visit("/_mail?to=bob");
+    await expect.poll(() => page.locator("tbody tr").count(), patient).toBe(1);
+    expect(await page.locator("input[name=to]").inputValue()).toBe("bob");
+    await page.getByRole("button", { name: "resend bob" }).click();
+    await expect.poll(() => page.locator("dd").textContent(), patient).toBe("1");
+    expect(sent).toEqual(["bob"]);
+    await page.locator("input[name=to]").fill("");
+    await expect.poll(() => page.locator("tbody tr").count(), patient).toBe(2);
+    expect(page.url()).toBe(`${server.url}/_mail`);
+    await page.close();
+  });
+
+  it("The focus stays where it is when a panel changes", async () => {
+    const page = await visit("/_mail");
+    const button = page.getByRole("button", { name: "resend ada" });
+    await button.focus();
+    sent.push("eve");
+    await expect.poll(() => page.locator("dd").textContent(), patient).toBe(String(sent.length));
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("resend ada");
+    await page.close();
+  });
+
+  it("The console breaks no rule of its policy", () => {
+    expect(complaints).toEqual([]);
+  });
+});

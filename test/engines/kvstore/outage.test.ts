@@ -1,0 +1,179 @@
+import { App, JwtAuth } from "stoa";
+import { testClient } from "stoa/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { service } from "../../support/service.js";
+import { freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
+import { until } from "./store.js";
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+const auth = (): JwtAuth => new JwtAuth({ secret: "a secret of tokens with at least 32 bytes" });
+
+/** A server that can be killed and started again, without its data. */
+async function restartable(): Promise<{ port: number; url: string; start(): Promise<void>; server(): RedisServer }> {
+  const folder = await temporaryFolder();
+  const port = await freePort();
+  let server: RedisServer | null = null;
+  onTestFinished(async () => {
+    await server?.kill();
+    await folder.remove();
+  });
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    server: () => server!,
+    async start() {
+      server = await startServer(port, folder.path);
+    },
+  };
+}
+
+async function applicationAt(url: string, tokens = auth()) {
+  const app = new App();
+  app.logger = silent;
+  app.enableKvstore({ url, commandTimeout: 0.3 });
+  app.enableHealthChecks();
+  app.enableSessions({ cookie: { secure: false } });
+  let made = 0;
+  app.get("/limited", { rateLimit: { maxRequests: 2, windowSecs: 3600 } }, () => "ok");
+  app.get("/denied", { rateLimit: { maxRequests: 2, windowSecs: 3600, onStoreError: "deny" } }, () => "ok");
+  app.enableCaching({ ttl: 60 });
+  app.get("/cached", () => ({ made: ++made }));
+  app.enableCircuitBreaker({ failureThreshold: 2 });
+  app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
+  app.get("/token", { middleware: [tokens] }, () => "ok");
+  await app.start();
+  onTestFinished(() => app.stop());
+  return { app, tokens, get: testClient(app).get.bind(testClient(app)) };
+}
+
+type Away = "killed" | "frozen" | "absent at start";
+
+/** An application whose store is away. */
+async function withoutStore(away: Away) {
+  const redis = await restartable();
+  if (away !== "absent at start") await redis.start();
+  const application = await applicationAt(redis.url);
+  if (away === "killed") await redis.server().kill();
+  if (away === "frozen") process.kill(redis.server().pid, "SIGSTOP");
+  onTestFinished(() => {
+    if (away === "frozen") process.kill(redis.server().pid, "SIGCONT");
+  });
+  return { redis, ...application };
+}
+
+describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 60_000 }, () => {
+  describe.each<Away>(["killed", "frozen", "absent at start"])("%s", (away) => {
+    it("The application is ready and DEGRADED", async () => {
+      const { get } = await withoutStore(away);
+      const ready = await get("/health/ready");
+      expect([ready.status, (await ready.json()) as unknown]).toMatchObject([
+        200,
+        { status: "DEGRADED", checks: { kvstore: { status: "DOWN" } } },
+      ]);
+    });
+
+    it("The rate limit counts without the store, or refuses if it is told to", async () => {
+      const { get } = await withoutStore(away);
+      const statuses: number[] = [];
+      for (let i = 0; i < 3; i++) statuses.push((await get("/limited")).status);
+      expect(statuses).toEqual([200, 200, 429]);
+      expect((await get("/denied")).status).toBe(503);
+    });
+
+    it("Responses are made for each request, and circuits let requests pass", async () => {
+      const { get } = await withoutStore(away);
+      for (let i = 0; i < 2; i++) expect((await get("/cached")).status).toBe(200);
+    });
+
+    it("Requests with a session get 503, and others pass", async () => {
+      const { get } = await withoutStore(away);
+      expect((await get("/session")).status).toBe(200);
+      expect((await get("/session", { headers: { cookie: `session=${"a".repeat(43)}` } })).status).toBe(503);
+    });
+
+    it("Tokens get 503, because they may be revoked", async () => {
+      const { get, tokens } = await withoutStore(away);
+      const headers = { authorization: `Bearer ${tokens.createToken({ sub: "ada" })}` };
+      expect((await get("/token", { headers })).status).toBe(503);
+    });
+  });
+
+  it("Calls fail at once after one that got no reply in time, until the server replies again", async () => {
+    const { get, redis, app } = await withoutStore("frozen");
+    const reasonOf = (error: Error): string => error.message.replace(/at \S+ /, "");
+    const reasons: string[] = [];
+    for (let i = 0; i < 3; i++) await app.kvstore.get("x").catch((error: Error) => reasons.push(reasonOf(error)));
+    expect(reasons).toEqual([
+      "the key-value store did not reply to get in time",
+      "the key-value store does not reply",
+      "the key-value store does not reply",
+    ]);
+    process.kill(redis.server().pid, "SIGCONT");
+    await until(() =>
+      app.kvstore.get("x").then(
+        () => true,
+        () => false,
+      ),
+    );
+    await until(async () => ((await (await get("/health/ready")).json()) as { status: string }).status === "UP");
+  });
+
+  it("The store is used as soon as it is up, if it was absent at the start", async () => {
+    const { app, redis } = await withoutStore("absent at start");
+    await redis.start();
+    await until(() =>
+      app.kvstore.set("x", "1").then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+
+  it("A wrong password ends the start, whether the store is required or not", async () => {
+    const redis = await restartable();
+    await redis.start();
+    const app = new App().enableKvstore({ url: redis.url, username: "ada", password: "wrong" });
+    app.logger = silent;
+    await expect(app.start()).rejects.toThrow("WRONGPASS");
+  });
+});
+
+describe.skipIf(!service("redis"))("a key-value store that has lost its data", { timeout: 60_000 }, () => {
+  it("Revoked tokens stay refused after the store came back empty, and new tokens are accepted", async () => {
+    const redis = await restartable();
+    await redis.start();
+    const { get, tokens } = await applicationAt(redis.url);
+    const use = async (token: string): Promise<number> =>
+      (await get("/token", { headers: { authorization: `Bearer ${token}` } })).status;
+    const revoked = tokens.createToken({ sub: "ada" });
+    const kept = tokens.createToken({ sub: "bob" });
+    expect([await use(revoked), await use(kept)]).toEqual([200, 200]);
+    await tokens.revoke(revoked);
+    const second = Math.floor(Date.now() / 1000);
+    await redis.server().kill();
+    await until(() => Math.floor(Date.now() / 1000) > second);
+    await redis.start();
+    const seen = new Set<number>();
+    await until(async () => {
+      seen.add(await use(revoked));
+      return seen.has(401);
+    });
+    expect([...seen].every((status) => status === 503 || status === 401)).toBe(true);
+    // It may have been revoked too: nobody knows.
+    expect(await use(kept)).toBe(401);
+    expect(await use(tokens.createToken({ sub: "bob" }))).toBe(200);
+  });
+
+  it("A process that starts after the loss refuses tokens of before it too", async () => {
+    const redis = await restartable();
+    const tokens = auth();
+    const old = tokens.createToken({ sub: "ada" });
+    const second = Math.floor(Date.now() / 1000);
+    await until(() => Math.floor(Date.now() / 1000) > second);
+    await redis.start();
+    const { get } = await applicationAt(redis.url, tokens);
+    const use = async (token: string): Promise<number> =>
+      (await get("/token", { headers: { authorization: `Bearer ${token}` } })).status;
+    expect([await use(old), await use(tokens.createToken({ sub: "ada" }))]).toEqual([401, 200]);
+  });
+});

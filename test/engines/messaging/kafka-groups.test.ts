@@ -1,0 +1,160 @@
+import { Consumer, Producer } from "@platformatic/kafka";
+import { createKafkaBroker, type Message, type Messaging } from "stoa/messaging";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { service } from "../../support/service.js";
+import { clients, gate, uniqueTopic, until } from "./harness.js";
+
+const address = service("kafka");
+
+describe.skipIf(!address)("Groups of Kafka", () => {
+  const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6 };
+  const open = clients({ connect: () => createKafkaBroker(settings) });
+
+  async function publish(client: Messaging, name: string, total: number, keys = 20): Promise<void> {
+    for (let value = 0; value < total; value += 100) {
+      const entries = Array.from({ length: Math.min(100, total - value) }, (_, i) => {
+        return { value: value + i, key: `k${(value + i) % keys}` };
+      });
+      await client.publishBatch(name, entries);
+    }
+  }
+
+  it("No message is lost when a consumer joins and leaves a group, and only those whose handlers run can be handled twice", async () => {
+    const [first, second] = [await open(), await open()];
+    const name = uniqueTopic();
+    const seen: number[] = [];
+    const options = { concurrency: 4, prefetch: 8 };
+    const slow = async ({ value }: Message) => {
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      seen.push(value as number);
+    };
+    await first.subscribe(name, options, slow);
+    const total = 300;
+    const publishing = (async () => {
+      for (let value = 0; value < total; value += 10) {
+        const entries = Array.from({ length: 10 }, (_, i) => ({ value: value + i, key: `k${(value + i) % 20}` }));
+        await first.publishBatch(name, entries);
+      }
+    })();
+    const joined = await second.subscribe(name, options, slow);
+    await publishing;
+    await joined.close();
+    await until(() => new Set(seen).size === total);
+    // The group has changed twice.
+    expect(seen.length).toBeLessThanOrEqual(total + 2 * options.concurrency);
+  });
+
+  it("Messages that are done behind one that is not are not handled again by the next owners of their partitions", async () => {
+    const [first, second] = [await open(), await open()];
+    const name = uniqueTopic();
+    const stuck = gate();
+    const seen = new Map<number, number>();
+    const handler = async ({ value }: Message) => {
+      seen.set(value as number, (seen.get(value as number) ?? 0) + 1);
+      // The first message of each partition, at least.
+      if ((value as number) < 20) await stuck.opened;
+    };
+    const options = { concurrency: 40, prefetch: 100 };
+    const consumer = await first.subscribe(name, options, handler);
+    const total = 420;
+    await publish(first, name, total, 420);
+    await until(() => seen.size === total);
+    await second.subscribe(name, options, handler);
+    stuck.open();
+    await consumer.close();
+    await until(async () => (await second.consumers[0]!.lag()) === 0);
+    const twice = [...seen].filter(([, times]) => times > 1).map(([value]) => value);
+    expect(twice.every((value) => value < 20)).toBe(true);
+  });
+
+  it("A member that joins while a transaction is being committed does not handle its messages again", async () => {
+    const [first, second, reader] = [await open(), await open(), await open()];
+    const [input, output] = [uniqueTopic("in"), uniqueTopic("out")];
+    const out: number[] = [];
+    await reader.subscribe(output, { group: uniqueTopic("out") }, ({ value }) => void out.push(value as number));
+    const begin = Producer.prototype.beginTransaction as (...args: unknown[]) => Promise<{ commit(): Promise<void> }>;
+    const committing = gate();
+    const begun = vi.spyOn(Producer.prototype, "beginTransaction").mockImplementation(async function (
+      this: unknown,
+      ...args: unknown[]
+    ) {
+      const transaction = await begin.apply(this, args);
+      const commit = transaction.commit.bind(transaction);
+      transaction.commit = async () => {
+        const wait = !committing.passed;
+        committing.open();
+        // Longer than the member lets the others wait for it.
+        if (wait) await new Promise((resolve) => setTimeout(resolve, 4000));
+        await commit();
+      };
+      return transaction;
+    } as never);
+    onTestFinished(() => begun.mockRestore());
+    const options = { transactional: true, batch: 50, prefetch: 100, retry: { delay: 0.05, jitter: 0 } } as const;
+    const copy = async (
+      messages: readonly Message[],
+      { tx }: { readonly tx: { publish(topic: string, value: unknown): Promise<unknown> } },
+    ) => {
+      for (const { value } of messages) await tx.publish(output, value);
+    };
+    const total = 300;
+    await publish(first, input, total);
+    await first.subscribe(input, options, copy);
+    await committing.opened;
+    await second.subscribe(input, options, copy);
+    await until(() => new Set(out).size === total);
+    await until(async () => (await second.consumers[0]!.lag()) === 0);
+    expect(out).toHaveLength(total);
+  });
+
+  it("A consumer works on while its group waits for a member that is dead", async () => {
+    const [first, second] = [await open(), await open()];
+    const [name, group] = [uniqueTopic(), uniqueTopic("waiting")];
+    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
+    onTestFinished(() => joined.mockRestore());
+    const seen: unknown[] = [];
+    await first.subscribe(name, { group }, ({ value }) => void seen.push(value));
+    const member = joined.mock.contexts[0] as Consumer;
+    // It gives no sign of life, and its session ends in a minute.
+    const times = { sessionTimeout: 60_000, rebalanceTimeout: 60_000, heartbeatInterval: 59_000 };
+    const dead = new Consumer({ clientId: "dead", bootstrapBrokers: [address!], groupId: group, ...times });
+    dead.topics.track(name);
+    await dead.joinGroup({});
+    await until(() => member.assignments?.[0]?.partitions.length !== 3, "the partitions are shared");
+    const changing = new Promise<void>((resolve) => member.once("consumer:group:rebalance" as never, resolve as never));
+    let ready = false;
+    const joining = second.subscribe(name, { group }, () => {}).then(() => void (ready = true));
+    await changing;
+    await first.publishBatch(
+      name,
+      Array.from({ length: 30 }, (_, value) => ({ value })),
+    );
+    await until(() => seen.length > 0, "a message is handled");
+    expect(ready).toBe(false);
+    await dead.leaveGroup();
+    await joining;
+    await dead.close();
+  });
+
+  it("A message that waits for its next attempt holds up those of its key alone, in the order of the key", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: number[] = [];
+    let waits = true;
+    const total = 6000;
+    await client.subscribe(name, { retry: { attempts: 1000, delay: 0.2, factor: 1, jitter: 0 } }, ({ value }) => {
+      if (value === 0 && waits) throw new Error("not yet");
+      seen.push(value as number);
+    });
+    await publish(client, name, total);
+    await until(() => seen.length === total - total / 20);
+    expect(seen.filter((value) => value % 20 === 0)).toEqual([]);
+    waits = false;
+    await until(() => seen.length === total);
+    expect(seen.filter((value) => value % 20 === 0)).toEqual(Array.from({ length: total / 20 }, (_, n) => n * 20));
+    for (let key = 1; key < 20; key++) {
+      const ofKey = seen.filter((value) => value % 20 === key);
+      expect(ofKey).toEqual(ofKey.toSorted((a, b) => a - b));
+    }
+  });
+});

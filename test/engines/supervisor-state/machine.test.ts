@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Events } from "../../batteries/rooms/events.js";
+import { openSocket } from "../../batteries/rooms/socket.js";
+import { patient, until } from "../../server/process/program.js";
+import { count, expectEnd, Machine } from "./shop.js";
+
+describe("several workers without a key-value store", patient, () => {
+  let machine: Machine;
+  beforeAll(async () => {
+    machine = await Machine.start({}, 3);
+  });
+  afterAll(() => machine.kill());
+
+  it("Workers allow exactly the limit of a token bucket together, one request after the other", async () => {
+    const statuses: number[] = [];
+    const allowedBy = new Set<string>();
+    for (let i = 0; i < 12; i++) {
+      const { status, text } = await machine.get("/few");
+      statuses.push(status);
+      if (status === 200) allowedBy.add(text);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429, 429, 429, 429]);
+    expect(allowedBy.size).toBe(3);
+  });
+
+  it("Workers allow exactly the limit together under load", async () => {
+    const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
+    expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
+    expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
+  });
+
+  it("A cached response is dropped in all workers before invalidateCache() resolves", async () => {
+    for (let round = 0; round < 5; round++) {
+      const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
+      expect(old.size).toBe(3);
+      const { text } = await machine.get("/invalidate");
+      expect(JSON.parse(text)).toEqual({ dropped: 3 });
+      const after = await machine.fromAll("/cached");
+      expect(after.filter((reply) => old.has(reply.text))).toEqual([]);
+    }
+  });
+
+  it("The cached responses of an address that a request has changed are dropped in all workers", async () => {
+    const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
+    expect((await machine.post("/cached")).status).toBe(200);
+    expect((await machine.fromAll("/cached")).filter((reply) => old.has(reply.text))).toEqual([]);
+  });
+
+  it("A circuit opens after the failures of all workers together", async () => {
+    const statuses = [];
+    for (let i = 0; i < 8; i++) statuses.push((await machine.get("/fails")).status);
+    expect(statuses).toEqual([500, 500, 500, 500, 500, 503, 503, 503]);
+    const circuits = JSON.parse((await machine.get("/circuits")).text) as { route: string; state: string }[];
+    expect(circuits.find(({ route }) => route === "GET /fails")?.state).toBe("open");
+    await until(() => /the circuit of GET \/fails is open/.test(machine.program.report()));
+    expect(machine.program.report().match(/the circuit of GET \/fails is open/g)).toHaveLength(1);
+  });
+
+  it("The failures of a circuit are forgotten after a success in any worker", async () => {
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 2; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+      expect((await machine.get("/mends")).status).toBe(200);
+    }
+    for (let i = 0; i < 3; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+    expect((await machine.get("/mends")).status).toBe(503);
+  });
+
+  it("Workers share the sessions of a memory store", async () => {
+    const response = await fetch(`${machine.url}/visits`);
+    const cookie = response.headers.getSetCookie()[0]!.split(";", 1)[0]!;
+    const visits = [];
+    for (let i = 0; i < 4; i++) {
+      const { text } = await machine.get("/visits", { cookie });
+      visits.push((JSON.parse(text) as { visits: number }).visits);
+    }
+    expect(visits).toEqual([2, 3, 4, 5]);
+  });
+
+  it("A room's messages reach the clients of all workers in one order, and again a client that comes back", async () => {
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => openSocket(`${machine.url}/ws/lobby`)));
+    const pids = await Promise.all(sockets.map(async (socket) => (await socket.recv())?.text));
+    expect(new Set(pids).size).toBe(3);
+    const first = await Events.open(`${machine.url}/events/lobby`);
+    await until(async () => (await machine.members("lobby")) === 7);
+    for (const socket of sockets) for (const n of [1, 2, 3]) void socket.sendText(`${n}`);
+    const heard = await Promise.all(
+      sockets.map(async (socket) => {
+        const texts = [];
+        for (let i = 0; i < 18; i++) texts.push((await socket.recv())?.text);
+        return texts.join();
+      }),
+    );
+    expect(new Set(heard).size).toBe(1);
+    expect((await first.take(17)).join()).toBe(heard[0]!.slice(0, 33));
+    const { id } = (await first.next())!;
+    first.leave();
+    await machine.get("/say/lobby/missed");
+    const second = await Events.open(`${machine.url}/events/lobby`, id);
+    expect(await second.take(1)).toEqual(["missed"]);
+  });
+
+  it("Of refreshes of one token in several workers at the same moment one wins, and the family ends without a grace", async () => {
+    for (let round = 0; round < 3; round++) {
+      const authorization = `Bearer ${(await machine.get("/login")).text}`;
+      const refreshed = await Promise.all(
+        Array.from({ length: 6 }, () => machine.get("/refresh-once", { authorization })),
+      );
+      const won = refreshed.filter(({ status }) => status === 200);
+      expect([won.length, count(refreshed, 401)]).toEqual([1, 5]);
+      const successor = { authorization: `Bearer ${won[0]!.text}` };
+      expect(count(await machine.fromAll("/me-once", successor), 200)).toBe(0);
+    }
+  });
+
+  it("A token can be refreshed in several workers at the same moment within the grace", async () => {
+    const authorization = `Bearer ${(await machine.get("/login")).text}`;
+    const refreshed = await Promise.all(Array.from({ length: 6 }, () => machine.get("/refresh", { authorization })));
+    expect(count(refreshed, 200)).toBe(6);
+    expect(count(await machine.fromAll("/me", { authorization }), 200)).toBe(0);
+    for (const { text } of refreshed) {
+      expect((await machine.get("/me", { authorization: `Bearer ${text}` })).status).toBe(200);
+    }
+  });
+
+  it("WebSockets of all workers end with their token and with their session", async () => {
+    await expectEnd([machine]);
+  });
+
+  it("All workers refuse a revoked token", async () => {
+    for (let round = 0; round < 5; round++) {
+      const authorization = `Bearer ${(await machine.get("/login")).text}`;
+      expect(count(await machine.fromAll("/me", { authorization }), 200)).toBe(12);
+      expect((await machine.get("/logout", { authorization })).status).toBe(200);
+      expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(12);
+    }
+  });
+});
+
+describe("a worker that is killed", patient, () => {
+  let machine: Machine;
+  beforeAll(async () => {
+    machine = await Machine.start();
+  });
+  afterAll(() => machine.kill());
+
+  it("Limits, revoked tokens and members of rooms survive the kill of a worker, and the next worker knows them", async () => {
+    const authorization = `Bearer ${(await machine.get("/login")).text}`;
+    expect((await machine.get("/logout", { authorization })).status).toBe(200);
+    const sockets = await Promise.all([1, 2].map(() => openSocket(`${machine.url}/ws/lobby`)));
+    const [first, second] = await Promise.all(sockets.map(async (socket) => (await socket.recv())?.text));
+    expect(first).not.toBe(second);
+    const before = await machine.load("/few", 3, 1);
+    process.kill(Number(first), "SIGKILL");
+    await until(async () => (await machine.members("lobby")) === 1);
+    await until(async () => !(await machine.pids()).includes(first!));
+    expect(count(before, 200) + count(await machine.load("/few", 20), 200)).toBe(5);
+    expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(8);
+    await machine.get("/say/lobby/hello");
+    expect((await sockets[1]!.recv())?.text).toBe("hello");
+  });
+
+  it("The limit holds if a worker is killed under load, up to the requests of its last turn", async () => {
+    const [first] = await machine.pids();
+    const loading = machine.load("/killed", 900);
+    process.kill(Number(first), "SIGKILL");
+    const replies = await loading;
+    // Requests of the worker's last milliseconds may not have been reported. Requests that were counted and whose
+    // response died with the worker are not seen here.
+    expect(count(replies, 200)).toBeLessThanOrEqual(400 + 64);
+    expect(count(replies, 200)).toBeGreaterThan(400 - (900 - replies.length) - 1);
+    expect(count(replies, 429)).toBeGreaterThan(0);
+  });
+
+  it("The server logs no error but the deaths of the workers that were killed, and ends with code 0", async () => {
+    await machine.pids();
+    machine.program.child.kill("SIGTERM");
+    expect(await machine.program.exited).toEqual({ code: 0, signal: null });
+    const lines = machine.program.report().split("\n");
+    const others = lines.filter((line) => !line.includes("was ended by SIGKILL")).join("\n");
+    expect(others).not.toMatch(/has its own|"level":"error"/);
+  });
+});

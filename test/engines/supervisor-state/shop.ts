@@ -1,0 +1,119 @@
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished } from "vitest";
+import { get, Program, until } from "../../server/process/program.js";
+import { Client } from "../../websocket/client.js";
+
+const file = fileURLToPath(new URL("./fixtures/shop.ts", import.meta.url));
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A server with several worker processes: a machine of its own as far as the others know. */
+export class Machine {
+  readonly program: Program;
+  readonly url: string;
+  readonly workers: number;
+
+  constructor(program: Program, url: string, workers: number) {
+    this.program = program;
+    this.url = url;
+    this.workers = workers;
+  }
+
+  /** It lives until it is killed: tests share it. */
+  static async start(env: Readonly<Record<string, string>> = {}, workers = 2): Promise<Machine> {
+    const program = new Program({ file, args: ["--workers", String(workers)], env, shared: true });
+    return new Machine(program, await program.url(), workers);
+  }
+
+  /** Kills the supervisor; its workers end by themselves. */
+  kill(): void {
+    this.program.child.kill("SIGKILL");
+  }
+
+  /** Each request has a connection of its own: the workers get them in turn. */
+  get(path: string, headers: Record<string, string> = {}): Promise<Reply> {
+    return get(this.url + path, { headers });
+  }
+
+  /** WebSockets to all workers, and how many workers they have. Each is closed when its session or token ends. */
+  async sockets(path: string, headers: Record<string, string>): Promise<[Client[], workers: number]> {
+    const url = this.url.replace("http", "ws") + path;
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => Client.connect(url, { headers })));
+    onTestFinished(() => {
+      for (const socket of sockets) socket[Symbol.dispose]();
+    });
+    const first = await Promise.all(sockets.map(async (socket) => String(await socket.next()).split(" ")[0]));
+    return [sockets, new Set(first).size];
+  }
+
+  post(path: string): Promise<Reply> {
+    return get(this.url + path, { method: "POST" });
+  }
+
+  /** So many requests, `width` at a time. Those whose connection broke are left out. */
+  async load(path: string, count: number, width = 32): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    let begun = 0;
+    const one = async (): Promise<void> => {
+      while (begun++ < count) {
+        const reply = await this.get(path).catch(() => null);
+        if (reply !== null) replies.push(reply);
+      }
+    };
+    await Promise.all(Array.from({ length: width }, one));
+    return replies;
+  }
+
+  /** The process ids of all workers. A connection to one that was just killed breaks. */
+  async pids(): Promise<string[]> {
+    const pids = new Set<string>();
+    await until(async () => {
+      const reply = await this.get("/pid").catch(() => null);
+      if (reply !== null) pids.add(reply.text);
+      return pids.size >= this.workers;
+    });
+    return [...pids];
+  }
+
+  /** The number of clients in a room; -1 if nobody replied. */
+  async members(room: string): Promise<number> {
+    const reply = await this.get(`/members/${room}`).catch(() => null);
+    return reply === null ? -1 : (JSON.parse(reply.text) as { count: number }).count;
+  }
+
+  /** Repeats a request until each worker has replied. */
+  async fromAll(path: string, headers: Record<string, string> = {}): Promise<Reply[]> {
+    const pids = await this.pids();
+    const replies: Reply[] = [];
+    // In turn, so twice as many as there are workers reach all of them, unless one was slow to take a connection.
+    for (let i = 0; i < 4 * pids.length; i++) replies.push(await this.get(path, headers));
+    return replies;
+  }
+}
+
+export function count(replies: readonly Reply[], status: number): number {
+  return replies.filter((reply) => reply.status === status).length;
+}
+
+/** A revoked token and an ended session end the WebSockets of all workers of the machines. */
+export async function expectEnd(machines: readonly Machine[]): Promise<void> {
+  const [first] = machines;
+  const authorization = `Bearer ${(await first!.get("/login")).text}`;
+  const cookie = (await fetch(`${first!.url}/visits`)).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+  const opened = await Promise.all(
+    machines.flatMap((machine) => [
+      machine.sockets("/mine", { authorization }),
+      machine.sockets("/session", { cookie }),
+    ]),
+  );
+  for (const [, workers] of opened) expect(workers).toBe(first!.workers);
+  expect(await first!.members("mine")).toBe(6 * machines.length);
+  await first!.get("/logout", { authorization });
+  await first!.get("/forget", { cookie });
+  const closed = await Promise.all(opened.flatMap(([sockets]) => sockets.map((socket) => socket.closed)));
+  expect(new Set(closed.map(({ code }) => code))).toEqual(new Set([1008]));
+  await until(async () => (await first!.members("mine")) === 0);
+}

@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { readPages } from "../docs/pages.js";
+import { installPackage, root } from "../support/installed-package.js";
+
+/** What users would write: everything that is compiled against the package, by its place in this project. */
+const copied = [
+  "examples",
+  "test/types",
+  "test/package/apps",
+  "test/orm/bookshop.ts",
+  "test/apis/grpc/fixtures/echo_pb.ts",
+];
+
+/** The settings of docs/getting-started.md. */
+const compilerOptions = {
+  target: "ES2022",
+  module: "NodeNext",
+  strict: true,
+  types: ["node"],
+  skipLibCheck: true,
+  rootDir: ".",
+  outDir: "built",
+};
+
+/** Writes a project that has the package installed: the examples, the type tests, the applications and the code of the pages. */
+export async function writeConsumer(folder: string): Promise<void> {
+  await installPackage(folder);
+  for (const path of copied) await cp(join(root, path), join(folder, path), { recursive: true });
+  for (const { path, modules } of await readPages()) {
+    for (const { name, code } of modules) {
+      const file = join(folder, folderOfPage(path), name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, code);
+    }
+  }
+  const include = ["examples", "test", "pages"];
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
+  const withoutTypeTests = { extends: "./tsconfig.json", exclude: ["test/types", "built"] };
+  await writeFile(join(folder, "tsconfig.code.json"), JSON.stringify(withoutTypeTests));
+}
+
+export function folderOfPage(path: string): string {
+  return join("pages", path.replace(/\.md$/, ""));
+}
+
+/** Compiles the project with a compiler and returns its errors, each with its file and line. */
+export async function compileConsumer(folder: string, compiler: string, config = "tsconfig.json"): Promise<string[]> {
+  const output = await new Promise<string>((resolve) => {
+    const args = [compiler, "-p", config, "--pretty", "false"];
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 24 }, (_, out, err) => resolve(out + err));
+  });
+  return output.split(/\n(?! )/).filter((line) => line !== "");
+}

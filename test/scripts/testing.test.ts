@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { endMarked, mark, markedProcesses } from "../../scripts/testing/leftovers.mjs";
+import { progressLine } from "../../scripts/testing/progress.mjs";
+
+describe("processes that outlive a test run", () => {
+  it("A process that a child of the run has started is found and ended, also if its parent is dead", async () => {
+    const run = `test-${process.pid}`;
+    const sleeper = `require("child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 6e5)"], { detached: true, stdio: "ignore" }).unref()`;
+    const parent = spawn(process.execPath, ["-e", sleeper], { env: { ...process.env, [mark]: run } });
+    await once(parent, "exit");
+    const found = markedProcesses(run);
+    expect(found).toHaveLength(1);
+    expect(found[0]!.command).toContain("setTimeout");
+    expect(endMarked(run)).toEqual(found);
+    await expect.poll(() => markedProcesses(run)).toEqual([]);
+  });
+
+  it("A process of another run is left alone", () => {
+    expect(markedProcesses("no such run")).toEqual([]);
+  });
+});
+
+describe("progress of a test run", () => {
+  it("A line tells the time, what is done, and an estimate of the rest", () => {
+    expect(progressLine({ files: 100, done: 20, tests: 412, failed: 1, seconds: 65 })).toBe(
+      "1:05  20 of 100 files, 412 tests, 1 failed, about 4:20 left",
+    );
+    expect(progressLine({ files: 100, done: 0, tests: 0, failed: 0, seconds: 3 })).toBe(
+      "0:03  0 of 100 files, 0 tests, 0 failed",
+    );
+  });
+});

@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { get, Program, patient, respondingWorkers, until } from "./program.js";
+
+describe("a server whose workers die", patient, () => {
+  it("A server whose first workers are killed before the last one is ready is not given up", async () => {
+    const port = await freePort();
+    const program = new Program({ args: ["--workers", "3"], env: { FAULT: "third startup hangs" }, options: { port } });
+    const url = `http://127.0.0.1:${port}`;
+    await respondingWorkers(url, 2);
+    const deaths = (): number => program.stdout.split("was ended by SIGKILL").length - 1;
+    await until(async () => {
+      await get(`${url}/kill`).catch(() => {});
+      return deaths() >= 7 || program.child.exitCode !== null;
+    });
+    expect(program.child.exitCode, program.report()).toBeNull();
+    expect((await get(url)).text).toBe("hello");
+  });
+
+  it("Connections wait while no worker lives, and none is refused", async () => {
+    const program = new Program({ args: ["--workers", "2"], env: { FAULT: "startup is slow" } });
+    const url = await program.url();
+    const victims = await respondingWorkers(url, 2);
+    for (const victim of victims) process.kill(Number(victim), "SIGKILL");
+    await program.shows(/was ended by SIGKILL/, 2);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => get(`${url}/pid`)));
+    for (const { status, text } of answers) expect([status, victims.includes(text)]).toEqual([200, false]);
+  });
+
+  it("Connections that came while no worker lived are closed when the server is stopped", async () => {
+    const program = new Program({ args: ["--workers", "2"], env: { FAULT: "second startups hang" } });
+    const url = await program.url();
+    for (const victim of await respondingWorkers(url, 2)) process.kill(Number(victim), "SIGKILL");
+    await program.shows(/was ended by SIGKILL/, 2);
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    const closed = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+    await new Promise((resolve) => socket.once("connect", resolve));
+    program.child.kill("SIGTERM");
+    await closed;
+    await program.exited;
+  });
+
+  it.each([
+    { stoa: null },
+    { stoa: "ready" },
+    { stoa: "ready", address: null, links: 3 },
+    { stoa: "publish" },
+    { stoa: "publish", topic: { toString: 1 }, data: 1 },
+    { stoa: "failed" },
+    { stoa: "turn" },
+    { stoa: "leaving" },
+    { stoa: "listen" },
+    { stoa: "listen", key: "x", address: { host: 3, port: "x" } },
+    { stoa: "closed", key: {} },
+    { stoa: "took", key: 7 },
+    { stoa: "shared" },
+    { stoa: "shared", messages: 3 },
+    { stoa: "shared", messages: [null] },
+    { stoa: "shared", messages: [3, "x", {}] },
+    { stoa: "shared", messages: [[-1]] },
+    { stoa: "shared", messages: [[1, { toString: 1 }, null]] },
+    { stoa: "shared", messages: [[1, "limits", null]] },
+    { stoa: "shared", messages: [["1", "__proto__", null]] },
+  ])("The message %j of a worker does not end its supervisor", async (message) => {
+    const program = new Program({ args: ["--workers", "2"] });
+    const url = await program.url();
+    await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
+    await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
+    for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
+    expect(program.child.exitCode, program.report()).toBeNull();
+    expect(program.stderr).toBe("");
+  });
+
+  it("SIGHUP replaces the workers one by one, and every request gets its response", async () => {
+    const program = new Program({ args: ["--workers", "2"] });
+    const url = await program.url();
+    const before = await respondingWorkers(url, 2);
+    let running = true;
+    const failures: unknown[] = [];
+    const client = async (): Promise<void> => {
+      while (running) await get(url).catch((error) => failures.push(error));
+    };
+    const clients = [client(), client(), client()];
+    program.child.kill("SIGHUP");
+    await program.shows(/^shutdown \d+$/m, 2);
+    await until(async () => (await respondingWorkers(url, 2, before)).length === 2);
+    running = false;
+    await Promise.all(clients);
+    expect(failures).toEqual([]);
+    expect(program.child.exitCode).toBeNull();
+    await program.shows(/all workers were replaced/);
+  });
+
+  it("A worker stays if the one that would replace it after SIGHUP does not start", async () => {
+    const program = new Program({ args: ["--workers", "2"], env: { FAULT: "second startups throw" } });
+    const url = await program.url();
+    const before = await respondingWorkers(url, 2);
+    program.child.kill("SIGHUP");
+    await program.shows(/a worker could not start/);
+    await program.shows(/the workers were not replaced/);
+    expect((await respondingWorkers(url, 2)).toSorted()).toEqual(before.toSorted());
+  });
+
+  it("A single process without TLS survives SIGHUP", async () => {
+    const program = new Program();
+    const url = await program.url();
+    program.child.kill("SIGHUP");
+    await program.shows(/SIGHUP/);
+    expect((await get(url)).status).toBe(200);
+  });
+
+  it("The log names the route of the last request that a dead worker began", async () => {
+    const program = new Program({ args: ["--workers", "2"] });
+    const url = await program.url();
+    await get(url);
+    await get(`${url}/kill`).catch(() => {});
+    await program.shows(/was ended by SIGKILL while it ran GET \/kill; another takes its place/);
+  });
+
+  it("The log names the routes of requests that a dead worker had not completed", async () => {
+    const program = new Program({ args: ["--workers", "2"] });
+    const url = await program.url();
+    const victims = await respondingWorkers(url, 2);
+    for (const _ of victims) get(`${url}/slow?ms=60000`).catch(() => {});
+    await program.shows(/slow begins/, 2);
+    await respondingWorkers(url, 2);
+    for (const victim of victims) process.kill(Number(victim), "SIGKILL");
+    await program.shows(/was ended by SIGKILL while it ran GET \/pid \(in flight: GET \/slow\)/);
+  });
+
+  it("A route that killed three workers in a row is refused for a while if the server is told to", async () => {
+    const program = new Program({ args: ["--workers", "2"], options: { refuseDeadlyRoutes: 600 } });
+    const url = await program.url();
+    const statuses: (number | string)[] = [];
+    await until(async () => {
+      statuses.push(
+        await get(`${url}/kill`).then(
+          (answer) => answer.status,
+          () => "died",
+        ),
+      );
+      return statuses.at(-1) === 503;
+    });
+    expect(statuses.filter((status) => status === "died").length).toBeGreaterThanOrEqual(3);
+    expect((await get(url)).status).toBe(200);
+    await program.shows(/GET \/kill was running when 3 workers died: it is refused for 600 s/);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
