@@ -85,7 +85,7 @@ describe("message handlers of an application", () => {
     });
     app.onMessage(prices, ({ value }) => ({ cents: value.sku.length * 100 }));
     app.get("/price/{sku}", async (request) => {
-      const { cents } = await request.messaging.request(prices, { sku: request.params.sku }, { timeout: 5 });
+      const { cents } = await request.messaging.request(prices, { sku: request.params.sku }, { timeout: 60 });
       return { price: cents / 100 };
     });
     const response = await testClient(app).get("/price/abc");

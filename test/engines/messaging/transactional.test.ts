@@ -80,10 +80,10 @@ it("A request to a transactional handler gets its reply when the transaction is 
     if (message.value === "fails") throw new Error("no price");
     return { price: message.value };
   });
-  expect(await client.request(prices, 7, { timeout: 5 })).toEqual({ price: 7 });
+  expect(await client.request(prices, 7, { timeout: 60 })).toEqual({ price: 7 });
   const refused = { code: "REFUSED" } satisfies Partial<MessagingError>;
-  await expect(client.request(prices, "rejected", { timeout: 5 })).rejects.toMatchObject(refused);
-  await expect(client.request(prices, "fails", { timeout: 5 })).rejects.toMatchObject(refused);
+  await expect(client.request(prices, "rejected", { timeout: 60 })).rejects.toMatchObject(refused);
+  await expect(client.request(prices, "fails", { timeout: 60 })).rejects.toMatchObject(refused);
 });
 
 it("A batch handler sends no reply, so that of another group is the one that counts", async () => {
@@ -94,7 +94,7 @@ it("A batch handler sends no reply, so that of another group is the one that cou
     await answer.opened;
     return "reply";
   });
-  const reply = client.request("asked", 1, { timeout: 5 });
+  const reply = client.request("asked", 1, { timeout: 60 });
   await until(() => client.consumers.some((one) => one.group === "batches" && one.stats().results.done === 1));
   answer.open();
   expect(await reply).toBe("reply");
