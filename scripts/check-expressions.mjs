@@ -19,7 +19,7 @@ import ts from "typescript";
 import { exceptions } from "./expression-exceptions.mjs";
 
 /** More than any expression of a sane size needs, also on a busy machine. */
-const timeout = 60_000;
+const timeout = 20 * 60_000;
 
 if (!isMainThread) await serveVerdicts();
 else if (process.argv[1] === fileURLToPath(import.meta.url)) {
