@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { App, hostOf } from "../app/app.js";
 import type { Logger } from "../kit/logger.js";
 import { ValueError } from "../kit/value-error.js";
@@ -22,9 +22,8 @@ export const noApplication = "no application: give --app FILE, or name it in sto
 
 /** The module of the application; undefined if none is named. */
 export async function findApp({ options, cwd }: AppCall): Promise<string | undefined> {
-  const { config, file } = await loadConfig(cwd, options.config);
-  const given = options.app ?? config.app;
-  return given && resolve(options.app !== undefined || file === null ? cwd : dirname(file), given);
+  const { app } = await loadConfig(cwd, options.config);
+  return options.app === undefined ? app : resolve(cwd, options.app);
 }
 
 /** Loads the application without starting it. */

@@ -1,44 +1,57 @@
-import { access } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { option, options } from "../kit/config.js";
 import { is } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 import type { StoaConfig } from "../migrations/config.js";
-import { exportsOf, importModule } from "../migrations/files/import-module.js";
+import { exportsOf, importModule, isTypeScript } from "../migrations/files/import-module.js";
 
-/** A config that was read, and the file it stands in. */
-export interface LoadedConfig {
-  readonly config: StoaConfig;
-  readonly file: string | null;
+/** A config that was read. Its paths are absolute. */
+export interface LoadedConfig extends StoaConfig {
+  readonly models: readonly string[];
+  readonly migrations: string;
+  /** The folder that paths in the config are relative to: that of its file. */
+  readonly base: string;
 }
 
 /** Reads the named file, or the one in the folder when there is one. */
 export async function loadConfig(cwd: string, named: string | undefined): Promise<LoadedConfig> {
-  const file = named === undefined ? await findConfig(cwd) : resolve(cwd, named);
-  if (file === null) return { config: {}, file };
-  if (named !== undefined && !(await exists(file))) throw new ValueError(`the config file ${file} is not there`);
+  const file = named === undefined ? findConfig(cwd) : resolve(cwd, named);
+  const given = file === null ? {} : await readConfig(file, named !== undefined);
+  const base = file === null ? cwd : dirname(file);
+  const compiled = file !== null && !isTypeScript(file);
+  const path = (name: string): string => modulePath(resolve(base, name), compiled);
+  return {
+    ...given,
+    base,
+    models: [given.models ?? []].flat().map(path),
+    migrations: resolve(base, given.migrations ?? "migrations"),
+    ...(given.app !== undefined && { app: path(given.app) }),
+    ...(given.seed !== undefined && { seed: path(given.seed) }),
+  };
+}
+
+/** In a folder of compiled files `./src/app.ts` is `./src/app.js`: compilers do not change the paths of a config. */
+function modulePath(path: string, compiled: boolean): string {
+  if (!compiled || !isTypeScript(path) || existsSync(path)) return path;
+  return path.replace(/ts$/, "js");
+}
+
+async function readConfig(file: string, mustExist: boolean): Promise<StoaConfig> {
+  if (mustExist && !existsSync(file)) throw new ValueError(`the config file ${file} is not there`);
   const given = exportsOf(await importModule(file))["default"];
   if (given === undefined) {
     throw new ValueError(`${file} has no default export: \`export default defineConfig({ ... })\``);
   }
-  return { config: configOptions.readGiven([given], file), file };
+  return configOptions.readGiven([given], file);
 }
 
 const names = ["stoa.config.ts", "stoa.config.mts", "stoa.config.js", "stoa.config.mjs"];
+/** What `tsc` writes, for a folder without sources: an image has nothing else. */
+const compiledNames = ["dist/stoa.config.js", "dist/stoa.config.mjs"];
 
-async function findConfig(cwd: string): Promise<string | null> {
-  for (const name of names) {
-    const file = join(cwd, name);
-    if (await exists(file)) return file;
-  }
-  return null;
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
+function findConfig(cwd: string): string | null {
+  return [...names, ...compiledNames].map((name) => join(cwd, name)).find(existsSync) ?? null;
 }
 
 const configOptions = options("the config file", {

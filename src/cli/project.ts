@@ -1,15 +1,14 @@
 import { access } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { DatabaseConfig } from "../engines/db/config.js";
 import type { Database } from "../engines/db/database.js";
 import { openDatabase } from "../engines/db/open-database.js";
 import { ValueError } from "../kit/value-error.js";
-import type { StoaConfig } from "../migrations/config.js";
 import { exportsOf, importModule } from "../migrations/files/import-module.js";
 import type { ModelConstructor, ModelMeta } from "../orm/meta.js";
 import type { OptionSpecs } from "./arguments.js";
 import type { CommandCall } from "./command.js";
-import { loadConfig } from "./config.js";
+import { type LoadedConfig, loadConfig } from "./config.js";
 
 /** Options that tell a command about the project. They win over the config file, and that over the environment. */
 export const configOption = {
@@ -50,18 +49,13 @@ export interface Project {
 }
 
 export async function readProject({ options, cwd, env }: ProjectCall): Promise<Project> {
-  const { config, file } = await loadConfig(cwd, options.config);
-  const base = file === null ? cwd : dirname(file);
-  const given = options.models?.map((path) => resolve(cwd, path));
-  const modules = given ?? [config.models ?? []].flat().map((path) => resolve(base, path));
-  const databaseConfig = (): DatabaseConfig => readDatabase(options.database, config, base, env);
+  const config = await loadConfig(cwd, options.config);
+  const modules = options.models?.map((path) => resolve(cwd, path)) ?? config.models;
+  const databaseConfig = (): DatabaseConfig => readDatabase(options.database, config, env);
   return {
-    migrations:
-      options.migrations === undefined
-        ? resolve(base, config.migrations ?? "migrations")
-        : resolve(cwd, options.migrations),
+    migrations: options.migrations === undefined ? config.migrations : resolve(cwd, options.migrations),
     table: config.migrationsTable ?? "stoa_migrations",
-    seed: config.seed === undefined ? undefined : resolve(base, config.seed),
+    seed: config.seed,
     modules,
     models: () => loadModels(modules),
     databaseConfig,
@@ -76,12 +70,7 @@ export async function readProject({ options, cwd, env }: ProjectCall): Promise<P
   };
 }
 
-function readDatabase(
-  option: string | undefined,
-  config: StoaConfig,
-  base: string,
-  env: CommandCall["env"],
-): DatabaseConfig {
+function readDatabase(option: string | undefined, config: LoadedConfig, env: CommandCall["env"]): DatabaseConfig {
   const given = option ?? config.database ?? (env["DATABASE_URL"] || undefined);
   if (given === undefined) {
     throw new ValueError("no database: give --database URL, set DATABASE_URL, or name it in stoa.config.ts");
@@ -89,7 +78,7 @@ function readDatabase(
   const read = DatabaseConfig.from([given]);
   // A folder in the config file is relative to that file, like the other paths.
   if (option !== undefined || read.folder === null || config.database === undefined) return read;
-  const url = `pglite:${encodeURIComponent(resolve(base, read.folder))}`;
+  const url = `pglite:${encodeURIComponent(resolve(config.base, read.folder))}`;
   return typeof given === "string" || given instanceof DatabaseConfig
     ? new DatabaseConfig(url)
     : new DatabaseConfig({ ...given, url });
