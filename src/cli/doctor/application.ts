@@ -3,6 +3,7 @@ import { type EngineProbe, enginesOf } from "../../engines/engine.js";
 import { ValueError } from "../../kit/value-error.js";
 import { readEnvironment } from "../../server/environment.js";
 import { planRun, type RunPlan } from "../../server/run-options.js";
+import { settingSources } from "../../validation/settings.js";
 import { type appOption, findApp, loadApp, noApplication, noting } from "../application.js";
 import type { CommandCall } from "../command.js";
 import { failureLine } from "../failure.js";
@@ -29,6 +30,8 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
       return;
     }
     const app = await loadApp(call);
+    const given = settingSources().map(({ name, from }) => `${name} from ${from}`);
+    if (given.length > 0) add("ok", "settings", given.join(", "));
     const host = hostOf(app);
     host.configure(plan.settings);
     app.logger = noting((text) => add("warning", "settings", text));
