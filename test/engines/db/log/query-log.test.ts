@@ -183,6 +183,7 @@ describe("the log of queries", () => {
     await vi.waitFor(() => expect(releases).toHaveLength(1));
     const waiting = db.fetchval("select 1");
     await vi.waitFor(() => expect(db.stats().waiting).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
     releases[0]!();
     await Promise.all([held, waiting]);
     const [{ fields }] = queries() as [Line];
