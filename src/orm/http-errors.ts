@@ -1,6 +1,6 @@
 /** Errors of models as responses: one line in a handler turns them into 404 or 409. */
 
-import { ExclusionViolation, UniqueViolation } from "../engines/db/errors.js";
+import { ExclusionViolation, ForeignKeyViolation, UniqueViolation } from "../engines/db/errors.js";
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { DoesNotExist, StaleError } from "./errors.js";
 
@@ -18,8 +18,8 @@ export async function orNotFound<T>(value: PromiseLike<T>, detail?: string): Pro
 }
 
 /**
- * The value, or a response with status 409 if a unique or exclusion constraint refuses the write, or if the row was changed
- * since it was read. The response names the fields of the constraint, not their values.
+ * The value, or a response with status 409 if a unique, exclusion or foreign key constraint refuses the write, or if the row
+ * was changed since it was read. The response names the columns of the constraint, not their values.
  */
 export async function orConflict<T>(value: PromiseLike<T>, detail?: string): Promise<T> {
   try {
@@ -27,9 +27,14 @@ export async function orConflict<T>(value: PromiseLike<T>, detail?: string): Pro
   } catch (error) {
     if (error instanceof StaleError)
       throw httpError("CONFLICT", detail ?? "The resource was changed since it was read.", { cause: error });
-    if (!(error instanceof UniqueViolation || error instanceof ExclusionViolation)) throw error;
+    const refers = error instanceof ForeignKeyViolation;
+    if (!(refers || error instanceof UniqueViolation || error instanceof ExclusionViolation)) throw error;
     const columns = error.column?.split(", ") ?? [];
-    throw httpError("CONFLICT", detail ?? "Another resource has the same values.", {
+    // A delete violates the key of another table: the row is in use.
+    const reason = refers
+      ? "A related resource does not exist, or is in use."
+      : "Another resource has the same values.";
+    throw httpError("CONFLICT", detail ?? reason, {
       cause: error,
       ...(columns.length === 0 ? {} : { extensions: { columns } }),
     });

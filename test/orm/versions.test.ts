@@ -18,8 +18,10 @@ class Card extends Model("cards", {
   ...softDelete(),
 }) {}
 
-describeDatabases("versions of rows", service("postgres"), [Page, Card], (db) => {
-  beforeEach(() => truncate(db(), [Page, Card]));
+class Remark extends Model("remarks", { id: field.auto(), page: field.foreignKey(() => Page) }) {}
+
+describeDatabases("versions of rows", service("postgres"), [Page, Card, Remark], (db) => {
+  beforeEach(() => truncate(db(), [Page, Card, Remark]));
 
   it("The second of two instances that change the same row is refused as stale", async () => {
     await Page.objects.create({ slug: "a" });
@@ -125,6 +127,8 @@ describeDatabases("versions of rows", service("postgres"), [Page, Card], (db) =>
       { detail: "The resource was changed since it was read." },
     ]);
     expect(await send("PATCH", "/pages/b", { text: "y" })).toMatchObject([404, { detail: "No such page." }]);
+    const missing = await orConflict(Remark.objects.create({ pageId: 77 })).catch((error: HttpError) => error);
+    expect(missing).toMatchObject({ status: 409, message: "A related resource does not exist, or is in use." });
     await expect(orConflict(Promise.reject(new TypeError("mine")))).rejects.toThrow(TypeError);
     await expect(orNotFound(Promise.resolve(null))).rejects.toThrow(HttpError);
     expect(await orNotFound(Promise.resolve(0))).toBe(0);

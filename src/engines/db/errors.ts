@@ -15,6 +15,8 @@ export interface DatabaseErrorDetails {
   readonly table?: string | null | undefined;
   readonly column?: string | null | undefined;
   readonly constraint?: string | null | undefined;
+  /** The statement in one line, cut to the part around the position of the error; without its parameters. */
+  readonly statement?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -24,10 +26,13 @@ export interface DatabaseErrorDetails {
  */
 export class DatabaseError extends RuntimeError {
   readonly #details: DatabaseErrorDetails;
+  /** The statement in one line, cut to the part around the position of the error (`>>>`); without its parameters. */
+  declare readonly statement?: string;
 
   constructor(message?: string, details: DatabaseErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.#details = details;
+    if (details.statement !== undefined) this.statement = details.statement;
   }
 
   /** The five characters by which SQL names the condition: `23505`. Null when the failure did not come from the server. */

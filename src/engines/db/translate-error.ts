@@ -24,6 +24,8 @@ export interface ServerError {
   readonly table?: string | undefined;
   readonly column?: string | undefined;
   readonly constraint?: string | undefined;
+  /** The number of the character in the statement, from 1. */
+  readonly position?: string | undefined;
 }
 
 type DatabaseErrorClass = new (message?: string, details?: DatabaseErrorDetails) => DatabaseError;
@@ -72,8 +74,8 @@ const byClass: Readonly<Record<string, DatabaseErrorClass>> = {
   XX: OperationalError,
 };
 
-/** The contract's error for an error of a driver. */
-export function translateError(error: unknown): DatabaseError {
+/** The contract's error for an error of a driver; `text` is the statement, where there is one. */
+export function translateError(error: unknown, text?: string): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const server = error as ServerError & { code?: string };
   const sqlstate = typeof server?.code === "string" && /^[0-9A-Z]{5}$/.test(server.code) ? server.code : null;
@@ -85,7 +87,8 @@ export function translateError(error: unknown): DatabaseError {
   const Class = byState[sqlstate] ?? byClass[sqlstate.slice(0, 2)] ?? DatabaseError;
   const said = server.message ?? "the database reported an error";
   const message = withoutValues(sqlstate, said);
-  return new Class(message, {
+  const cure = sqlstate === "42601" && text?.includes("?") ? "; placeholders are $1, $2 and so on, not ?" : "";
+  return new Class(message + cure, {
     sqlstate,
     detail: server.detail ?? (message === said ? null : said),
     hint: server.hint,
@@ -93,7 +96,21 @@ export function translateError(error: unknown): DatabaseError {
     table: server.table,
     constraint: server.constraint,
     column: server.column ?? columnOf(server),
+    statement: text === undefined ? undefined : excerpt(text, Number(server.position)),
   });
+}
+
+/** Characters of a statement that are shown on each side of the error. */
+const shown = 80;
+
+/** The part of a statement around a position: `select * >>>fro books`. PostgreSQL counts whole characters, not units of UTF-16. */
+function excerpt(text: string, position: number): string {
+  const at = position > 0 ? [...text].slice(0, position - 1).join("").length : -1;
+  const start = Math.max(0, at - shown);
+  const end = Math.max(at, 0) + shown;
+  const part = at === -1 ? text.slice(0, end) : `${text.slice(start, at)}>>>${text.slice(at, end)}`;
+  const line = part.replace(/\s+/g, " ").trim();
+  return `${start > 0 ? "..." : ""}${line}${end < text.length ? "..." : ""}`;
 }
 
 /** The connection was lost, or never came about. */

@@ -168,6 +168,20 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       await db.script("drop table shifting");
     });
 
+    it("An error has the statement with the place of the mistake, and its stack shows it, but no parameters", async () => {
+      const text = `select ${"'\u{1F600}' || ".repeat(30)}\n  $1::text\n  fro books`;
+      const { message, statement, stack } = await failure(db.fetch(text, ["hunter2"]));
+      expect(message).toBe('syntax error at or near "books"');
+      expect(statement).toMatch(/^\.\.\..*\$1::text fro >>>books$/);
+      expect(stack).toMatch(/^ProgrammingError: syntax error at or near "books"\n {4}in: .*fro >>>books\n {4}at /);
+      expect(stack).not.toContain("hunter2");
+      expect(await failure(db.fetch("select 1 where 1 = ?", [1]))).toMatchObject({
+        message: "syntax error at end of input; placeholders are $1, $2 and so on, not ?",
+        statement: "select 1 where 1 = ?>>>",
+      });
+      expect((await failure(db.fetch("select 1 / $1::int", [0]))).statement).toBe("select 1 / $1::int");
+    });
+
     it("The stack of an error shows the line of the call", async () => {
       async function theCaller(): Promise<void> {
         await db.fetch("select * from nowhere");

@@ -109,11 +109,11 @@ export class PgliteConnection implements Connection {
     try {
       if (execution.params.length > 0 && execution.info.parameterTypes === null) {
         const error = this.#read(execution, await this.#exchange(this.#question(execution)), false);
-        if (error !== null) return () => execution.fail(translateError(error));
+        if (error !== null) return () => execution.fail(translateError(error, execution.info.text));
       }
       if (execution.encoded === null && !execution.encode()) return () => {};
       const error = this.#read(execution, await this.#exchange(this.#statement(execution)), true);
-      return () => (error === null ? execution.succeed() : execution.fail(translateError(error)));
+      return () => (error === null ? execution.succeed() : execution.fail(translateError(error, execution.info.text)));
     } catch (error) {
       return () => {
         execution.fail(connectionError(error, "the embedded database has failed"));

@@ -1,4 +1,5 @@
 import type { DatabaseEngine, Queries, QueryOptions, Statement } from "../database.js";
+import { DatabaseError } from "../errors.js";
 import type { QueryLog } from "../log/query-log.js";
 import { BaseQueries, readStatement } from "../queries.js";
 import { assertAllowed, longestKept, type Statements } from "../statements.js";
@@ -93,8 +94,16 @@ export abstract class PoolQueries extends BaseQueries {
   }
 }
 
-/** An error of a response has the stack of the socket. This gives it the stack of the caller that awaits it. */
+/**
+ * An error of a response has the stack of the socket. This gives it the stack of the caller that awaits it, below the
+ * statement: a stack is what logs and consoles show.
+ */
 function retraced(error: unknown): never {
-  if (error instanceof Error) Error.captureStackTrace(error, retraced);
+  if (!(error instanceof Error)) throw error;
+  Error.captureStackTrace(error, retraced);
+  const title = `${error.name}: ${error.message}`;
+  if (error instanceof DatabaseError && error.statement !== undefined && error.stack?.startsWith(title)) {
+    error.stack = `${title}\n    in: ${error.statement}${error.stack.slice(title.length)}`;
+  }
   throw error;
 }

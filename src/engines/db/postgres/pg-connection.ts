@@ -189,7 +189,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
       if (execution === this.#asking) this.#transmit(execution);
       else this.owner.onRetry(execution);
     } else {
-      execution.fail(aboutName ? sharedSessionError(error) : translateError(error));
+      execution.fail(aboutName ? sharedSessionError(error) : translateError(error, execution.info.text));
     }
     this.owner.onProgress(this);
   }
