@@ -19,7 +19,7 @@ export function closest(
 /** `"; did you mean 'x'?"`, or nothing. */
 export function didYouMean(given: string, candidates: Iterable<string>): string {
   const known = [...candidates];
-  const candidate = closest(given, known) ?? contained(given, known);
+  const candidate = closest(given, known) ?? contained(given, known) ?? sameStart(given, known);
   return candidate === undefined ? "" : `; did you mean '${candidate}'?`;
 }
 
@@ -28,6 +28,13 @@ function contained(given: string, candidates: readonly string[]): string | undef
   const text = given.toLowerCase();
   const parts = candidates.filter((name) => name.length >= 4 && text.includes(name.toLowerCase()));
   return parts.sort((a, b) => b.length - a.length)[0];
+}
+
+/** The only candidate with the same first four letters, such as `retry` for `retries`. */
+function sameStart(given: string, candidates: readonly string[]): string | undefined {
+  const start = given.slice(0, 4).toLowerCase();
+  const alike = candidates.filter((name) => start.length === 4 && name.toLowerCase().startsWith(start));
+  return alike.length === 1 ? alike[0] : undefined;
 }
 
 function editDistance(a: string, b: string): number {

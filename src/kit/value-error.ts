@@ -1,4 +1,19 @@
-/** A value that a caller gave and that cannot be used: an unknown option, a wrong type, an impossible setting. */
+import { isPackageFile } from "./package-folder.js";
+import { placeOf } from "./stack-place.js";
+
+/**
+ * A value that a caller gave and that cannot be used: an unknown option, a wrong type, an impossible setting. Its stack begins
+ * with the caller's own line, not with those of the framework that found the mistake.
+ */
 export class ValueError extends Error {
   override name = "ValueError";
+
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    const lines = String(this.stack).split("\n");
+    const places = lines.map(placeOf);
+    const top = places.findIndex((place) => place !== null);
+    const own = places.findIndex((place) => place !== null && !place.startsWith("node:") && !isPackageFile(place));
+    if (own > top) this.stack = [`ValueError: ${message}`, ...lines.slice(own)].join("\n");
+  }
 }

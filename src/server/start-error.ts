@@ -1,3 +1,4 @@
+import { isPackageFile } from "../kit/package-folder.js";
 import { ValueError } from "../kit/value-error.js";
 import type { ListenAddress } from "./transport.js";
 
@@ -20,12 +21,20 @@ export function startFailure(error: unknown): string {
   return oneLine(`startup failed: ${summary(error)}${origin(error)}`);
 }
 
-/** Class and message of whatever was thrown, with those of its causes. */
+/** Class and message of whatever was thrown, with those of its causes that are not quoted before. */
 export function summary(error: unknown): string {
   if (!(error instanceof Error)) return `${String(error)} was thrown`;
   const code = (error as NodeJS.ErrnoException).code;
-  const text = `${error.name}: ${error.message || code || "no message"}`;
-  return error.cause instanceof Error ? `${text}: ${summary(error.cause)}` : text;
+  let text = `${error.name}: ${error.message || code || "no message"}`;
+  for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
+    if (!isQuoted(cause, text)) text += `: ${cause.name}: ${cause.message || "no message"}`;
+  }
+  return text;
+}
+
+function isQuoted(error: Error, text: string): boolean {
+  const parts = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
+  return parts.some((part) => part instanceof Error && part.message !== "" && text.includes(part.message));
 }
 
 function hostProblem(code: string, { host, port }: ListenAddress): string | undefined {
@@ -66,7 +75,7 @@ function origin(error: unknown): string {
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
     .map((line) => /(?:\(|at |async )(?:file:\/\/)?((?:\/|[A-Z]:)[^()]+:\d+:\d+)\)?$/.exec(line)?.[1])
-    .find((place) => place !== undefined && !place.includes("/node_modules/"));
+    .find((place) => place !== undefined && !place.includes("/node_modules/") && !isPackageFile(place));
   return frame === undefined ? "" : ` (${frame})`;
 }
 

@@ -16,6 +16,7 @@ export async function runBack(execution: Execution): Promise<boolean> {
   const node = units[unit];
   if (node === undefined) {
     await execution.change({ event: "compensated", status: "compensated", step: -1 });
+    execution.parts.logger.warn("a saga was compensated", { saga: row.name, id: row.id, error: row.error });
     return false;
   }
   if (unit !== row.step) execution.note({ event: "compensation continues", step: unit, attempt: 0 });

@@ -38,6 +38,14 @@ describe("startFailure", () => {
     );
   });
 
+  it("A failed start says once what an error quotes of its cause", () => {
+    const cause = new AggregateError([systemError("ECONNREFUSED")], "none answered");
+    const error = new Error("the broker is unreachable: listen ECONNREFUSED", { cause });
+    expect(startFailure(error)).toMatch(/^startup failed: Error: the broker is unreachable: listen ECONNREFUSED \(/);
+    const other = new Error("no database", { cause: new Error("no database", { cause: new Error("no disk") }) });
+    expect(startFailure(other)).toMatch(/^startup failed: Error: no database: Error: no disk \(/);
+  });
+
   it("A failed start describes an error without a message, and values that are not errors", () => {
     expect(startFailure(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }))).toContain(
       "AggregateError: ECONNREFUSED",
