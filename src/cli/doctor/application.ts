@@ -49,8 +49,9 @@ async function checkEngine({ name: subject, enabledBy, required, probe }: Engine
     await probe();
     return { state: "ok", subject, text: "reachable" };
   } catch (error) {
+    const line = failureLine(error);
     const cure = `; is the server running, and does app.${enabledBy}() have its address and password?`;
-    const text = `${failureLine(error)}${error instanceof ValueError ? "" : cure}`;
+    const text = error instanceof ValueError || line.includes("; ") ? line : line + cure;
     return { state: required ? "wrong" : "warning", subject, text };
   }
 }

@@ -85,7 +85,7 @@ describe.skipIf(server === "")("a database that fails", () => {
       nowhere.pathname = "/nowhere";
       const error = await failure(openDatabase({ url: nowhere.href, connectTimeout: 60 }));
       expect(error).toMatchObject({ sqlstate: "3D000" });
-      expect(error.message).toContain('database "nowhere" does not exist');
+      expect(error.message).toContain('database "nowhere" does not exist; create it with createdb');
     });
   });
 

@@ -167,11 +167,18 @@ function described(error: unknown, address: string): OperationalError {
   // PgBouncer has one code for all errors, also for a server that is just starting. This one is permanent.
   if (reason.startsWith("unsupported startup parameter")) return pooledError(reason, address, error);
   if (error instanceof AuthenticationRefused) return refusedError(error, address);
-  return new OperationalError(`cannot connect to PostgreSQL at ${address}: ${reason}`, {
-    sqlstate: fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001",
+  const sqlstate = fromServer ? translated.sqlstate : isAboutTls(error) ? noTls : "08001";
+  const cure = cures[sqlstate ?? ""] ?? "";
+  return new OperationalError(`cannot connect to PostgreSQL at ${address}: ${reason}${cure}`, {
+    sqlstate,
     cause: error,
   });
 }
+
+const cures: Readonly<Record<string, string>> = {
+  "3D000": "; create it with createdb, or correct the name in the URL",
+  "28P01": "; correct the user and the password in the URL",
+};
 
 function refusedError(cause: AuthenticationRefused, address: string): OperationalError {
   const hint = cause.needsTls ? "; use sslmode 'require' or better, or SCRAM on the server" : "";
