@@ -1,6 +1,5 @@
 import { type Feature, feature } from "../feature/feature.js";
 import { type Host, isStarted } from "../feature/host.js";
-import { deferredClient } from "../kit/before-start.js";
 import { configFrom } from "../kit/config.js";
 import { type Duration, seconds } from "../kit/duration.js";
 import { engine } from "./engine.js";
@@ -31,8 +30,6 @@ interface Holder<Settings, Client> {
   /** Null until `open` has returned it. */
   client: Client | null;
   closed: boolean;
-  /** The client of those who take it before the start. */
-  early?: Client;
 }
 
 export function engineFeature<Name extends string, Given extends readonly unknown[], Config, Client>(
@@ -67,14 +64,11 @@ export function engineFeature<Name extends string, Given extends readonly unknow
       if (client !== null) await definition.close(client);
     },
   });
-  const clientOf = (host: Host, member: string): Client => {
-    const holder = inner.of(host, member);
-    const find = (): Client | null => {
-      if (holder.client === null && isStarted(host)) throw new Error(`${member} is not connected`);
-      return holder.client;
-    };
-    return find() ?? (holder.early ??= deferredClient(member, find as () => Client & object) as Client);
-  };
+  const clientOf = (host: Host, member: string) =>
+    inner.of(host, member, ({ client }) => {
+      if (client === null && isStarted(host)) throw new Error(`${member} is not connected`);
+      return client as object | null;
+    });
   return feature<object, Given>({
     name,
     isEngine: true,

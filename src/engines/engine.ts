@@ -2,6 +2,7 @@ import { registerHealthCheck } from "../batteries/health/feature.js";
 import { type Meter, meterOf } from "../batteries/metrics/feature.js";
 import type { FeatureStages } from "../feature/feature.js";
 import { type Host, perHost } from "../feature/host.js";
+import { deferredClient } from "../kit/before-start.js";
 import type { Logger } from "../kit/logger.js";
 import { within } from "../kit/time/within.js";
 import type { Tracer } from "../kit/tracer.js";
@@ -19,12 +20,14 @@ export interface EngineDeclaration<Config, Client> {
   /** The call that enables it, for messages: "enableDatabase". */
   readonly enabledBy: string;
   /**
-   * Makes the client. It must not connect yet. The application's own logger may be set after this: the one given writes
-   * to whichever it has when a line is written.
+   * Loads the code and makes the client, at the start. It must not connect yet. The application's own logger may be set
+   * after this: the one given writes to whichever it has when a line is written.
    */
-  create(config: Config, logger: Logger): Client;
+  create(config: Config, logger: Logger, host: Host): Client | Promise<Client>;
+  /** The error of a client that is used before the start. Default an `Error`. */
+  refuse?(message: string): Error;
   /** Connects. An error ends the start. */
-  open(client: Client, host: Host): Promise<void>;
+  open(client: Client, host: Host, config: Config): Promise<void>;
   /** Seconds that `open` may take. */
   openWithin(config: Config): number;
   /**
@@ -63,15 +66,21 @@ export interface EngineGauge {
 export interface Engine<Config, Client> {
   /** Enables it for an application. A second call is an error: nothing would identify the two clients. */
   enable(host: Host, config: Config): void;
-  /** The client; `needs` names the member that was read, for the error where the engine is not enabled. */
+  /**
+   * The client; `needs` names the member that was read, for the error where the engine is not enabled. Before the start it
+   * is a stand-in, which becomes the client; `face` gives the part of it that users see, null while there is none.
+   */
   of(host: Host, needs: string): Client;
+  of<Face extends object>(host: Host, needs: string, face: (client: Client) => Face | null): Face;
   readonly stages: Required<Pick<FeatureStages, "prepare" | "open" | "drain" | "close">>;
 }
 
 interface Enabled<Config, Client> {
   readonly config: Config;
-  readonly client: Client;
-  readonly reopening: Reopening | null;
+  /** Null before the start. */
+  client: Client | null;
+  early: object | null;
+  reopening: Reopening | null;
 }
 
 /** An enabled engine, for a command that finds out whether it can be reached. */
@@ -87,39 +96,47 @@ export interface EngineProbe {
 /** The engines that an application has enabled. */
 export const enginesOf = perHost((): EngineProbe[] => []);
 
-export function engine<Config, Client>(declaration: EngineDeclaration<Config, Client>): Engine<Config, Client> {
+export function engine<Config, Client extends object>(
+  declaration: EngineDeclaration<Config, Client>,
+): Engine<Config, Client> {
   const { name, enabledBy } = declaration;
   const stateOf = perHost((): { enabled: Enabled<Config, Client> | null } => ({ enabled: null }));
   const isRequired = (config: Config): boolean => declaration.required?.(config) ?? true;
-  const openInTime = (host: Host, { client, config }: Pick<Enabled<Config, Client>, "client" | "config">) => {
+  const openInTime = (host: Host, client: Client, config: Config) => {
     const seconds = declaration.openWithin(config);
-    return within(declaration.open(client, host), seconds * 1000, () => {
+    return within(declaration.open(client, host, config), seconds * 1000, () => {
       throw new Error(`the ${name} did not open within ${seconds} s`);
     });
   };
   const reopeningOf = (host: Host, client: Client, config: Config): Reopening | null => {
     if (declaration.onLost === undefined) return null;
     const reopening = new Reopening(name, loggerOf(host), {
-      open: () => openInTime(host, { client, config }),
+      open: () => openInTime(host, client, config),
       close: () => declaration.close(client, host),
     });
     declaration.onLost(client, (error) => reopening.begin(error));
     return reopening;
   };
+  const of = (host: Host, needs: string, face: (client: Client) => object | null = (client) => client) => {
+    const { enabled } = stateOf(host);
+    if (enabled === null) throw new Error(`${needs} needs app.${enabledBy}()`);
+    const find = () => enabled.client && face(enabled.client);
+    return find() ?? (enabled.early ??= deferredClient(needs, find, declaration.refuse));
+  };
   return {
     enable(host, config) {
       const state = stateOf(host);
       if (state.enabled !== null) throw new ValueError(`${enabledBy} has been called already`);
-      const client = declaration.create(config, loggerOf(host));
-      const reopening = reopeningOf(host, client, config);
-      state.enabled = { config, client, reopening };
+      const enabled: Enabled<Config, Client> = { config, client: null, early: null, reopening: null };
+      state.enabled = enabled;
       enginesOf(host).push({
         name,
         enabledBy,
         required: isRequired(config),
         async probe() {
+          const client = enabled.client!;
           try {
-            await openInTime(host, { client, config });
+            await openInTime(host, client, config);
             await declaration.ping(client, AbortSignal.timeout((declaration.pingWithin ?? 2) * 1000));
           } finally {
             await declaration.close(client, host);
@@ -130,22 +147,20 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
         host,
         name,
         async ({ signal }) => {
-          reopening?.check();
-          await declaration.ping(client, signal);
+          enabled.reopening?.check();
+          await declaration.ping(enabled.client!, signal);
         },
         { timeout: declaration.pingWithin ?? 2, critical: isRequired(config) },
       );
     },
-    of(host, needs) {
-      const { enabled } = stateOf(host);
-      if (enabled === null) throw new Error(`${needs} needs app.${enabledBy}()`);
-      return enabled.client;
-    },
+    of: of as Engine<Config, Client>["of"],
     stages: {
       async prepare(host) {
         const { enabled } = stateOf(host);
         if (enabled === null) return;
-        const { client, config } = enabled;
+        const { config } = enabled;
+        const client = (enabled.client = await declaration.create(config, loggerOf(host), host));
+        enabled.reopening = reopeningOf(host, client, config);
         await declaration.prepare?.(client, config, host);
         const meter = meterOf(host);
         if (meter === null) return;
@@ -157,21 +172,22 @@ export function engine<Config, Client>(declaration: EngineDeclaration<Config, Cl
       async open(host) {
         const { enabled } = stateOf(host);
         if (enabled === null) return;
-        if (host.tracer !== null) await declaration.trace?.(enabled.client, host.tracer);
+        const { client, config, reopening } = enabled;
+        if (host.tracer !== null) await declaration.trace?.(client!, host.tracer);
         try {
-          await openInTime(host, enabled);
+          await openInTime(host, client!, config);
         } catch (error) {
-          if (enabled.reopening === null || isRequired(enabled.config)) throw error;
-          enabled.reopening.begin(error);
+          if (reopening === null || isRequired(config)) throw error;
+          reopening.begin(error);
         }
       },
       async drain(host) {
         const { enabled } = stateOf(host);
-        if (enabled !== null) await declaration.drain?.(enabled.client);
+        if (enabled?.client) await declaration.drain?.(enabled.client);
       },
       async close(host) {
         const { enabled } = stateOf(host);
-        if (enabled === null) return;
+        if (!enabled?.client) return;
         enabled.reopening?.end();
         await declaration.close(enabled.client, host);
       },

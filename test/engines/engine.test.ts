@@ -34,7 +34,8 @@ const declaration: Declaration = {
 };
 
 function hostWith(change: Partial<Declaration> = {}): { host: AppHost; client: Client; lines: string[] } {
-  const probe = engine<string, Client>({ ...declaration, ...change });
+  const client = new Client();
+  const probe = engine<string, Client>({ ...declaration, create: () => client, ...change });
   const host = new AppHost([feature<object>({ name: "probe", ...probe.stages }), metricsFeature]);
   const lines: string[] = [];
   const note = (message: string): void => void lines.push(message);
@@ -43,7 +44,7 @@ function hostWith(change: Partial<Declaration> = {}): { host: AppHost; client: C
   expect(() => probe.of(host, "app.probe")).toThrow("app.probe needs app.enableProbe()");
   probe.enable(host, "config");
   expect(() => probe.enable(host, "config")).toThrow("enableProbe has been called already");
-  return { host, client: probe.of(host, "app.probe"), lines };
+  return { host, client, lines };
 }
 
 /** Waits for a condition that the event loop brings about. */
@@ -215,7 +216,7 @@ describe("a lost connection", () => {
 });
 
 describe("the logger of an engine", () => {
-  it("The logger of an engine is the application's, also if that is set after the engine is enabled", () => {
+  it("The logger of an engine is the application's, also if that is set after the engine is created", async () => {
     let given: AppHost["logger"] | null = null;
     const { host, lines } = hostWith({
       create(_config, logger) {
@@ -223,9 +224,11 @@ describe("the logger of an engine", () => {
         return new Client();
       },
     });
+    await host.start();
     const later: string[] = [];
     host.logger = { ...host.logger, warn: (message) => void later.push(message) };
     given!.warn("slow");
     expect([lines, later]).toEqual([[], ["slow"]]);
+    await host.stop();
   });
 });

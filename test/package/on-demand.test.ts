@@ -25,7 +25,7 @@ async function loadedWith(file: string): Promise<string[]> {
 
 it("An application loads only the modules that every application needs", async () => {
   const modules = await loadedWith("src/entry/index.ts");
-  expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/lazy-database.ts"]));
+  expect(modules).toEqual(expect.arrayContaining(["src/app/app.ts", "src/engines/db/feature.ts"]));
   const onDemand = [
     /^src\/engines\/db\/(postgres|pglite|pool|transaction|statements|values\/(encode|decode|read))\b/,
     /^src\/engines\/kvstore\/(kvstore|batch|lock|scan|script|subscriptions|commands|connection|stores)\b/,

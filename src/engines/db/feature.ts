@@ -9,8 +9,9 @@ import { engine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
-import { LazyDatabase } from "./lazy-database.js";
+import { OperationalError } from "./errors.js";
 import { prepareReplicas, watchQueries } from "./operations.js";
+import type { PoolDatabase } from "./pool/pool-database.js";
 import type { TransactionOutbox } from "./pool/pool-queries.js";
 
 export interface DatabaseFeature {
@@ -34,10 +35,12 @@ declare module "../../http/request.js" {
   }
 }
 
-const postgres = engine<DatabaseConfig, LazyDatabase>({
+const postgres = engine<DatabaseConfig, PoolDatabase>({
   name: "database",
   enabledBy: "enableDatabase",
-  create: (config, logger) => LazyDatabase.create(config, logger),
+  // An application without a database never loads the code that runs statements.
+  create: async (config, logger) => (await import("./pool/pool-database.js")).PoolDatabase.create(config, logger),
+  refuse: (message) => new OperationalError(message),
   async open(db) {
     await db.open();
     bindDatabase(db);
@@ -54,7 +57,7 @@ const postgres = engine<DatabaseConfig, LazyDatabase>({
   }),
   async measure(db, meter) {
     const { statementMeter } = await import("./metrics.js");
-    await db.measure(statementMeter(meter));
+    db.measure(statementMeter(meter));
   },
   trace: (db, tracer) => db.trace(tracer),
   async prepare(db, config, host) {
@@ -99,8 +102,8 @@ export function databaseOf(host: Host, needs: string): Database {
 }
 
 /** Lets transactions of the application publish messages: `tx.publish()`. */
-export function attachOutbox(host: Host, outbox: TransactionOutbox): Promise<void> {
-  return postgres.of(host, "enableOutbox()").attachOutbox(outbox);
+export function attachOutbox(host: Host, outbox: TransactionOutbox): void {
+  postgres.of(host, "enableOutbox()").attachOutbox(outbox);
 }
 
 /** The view of the database that a request keeps. */

@@ -4,11 +4,11 @@ import { meterOf } from "../../batteries/metrics/feature.js";
 import { livePanels } from "../../console/panels.js";
 import type { Host } from "../../feature/host.js";
 import type { DatabaseConfig } from "./config.js";
-import type { LazyDatabase } from "./lazy-database.js";
+import type { PoolDatabase } from "./pool/pool-database.js";
 import type { ReplicaStats } from "./replicas/stats.js";
 
 /** Records statements where the log of queries is enabled, and for the live page. */
-export async function watchQueries(db: LazyDatabase, config: DatabaseConfig, host: Host): Promise<void> {
+export async function watchQueries(db: PoolDatabase, config: DatabaseConfig, host: Host): Promise<void> {
   const settings = config.logQueries;
   const development = host.env === "development";
   const live = development && livePageOf(host) !== null;
@@ -22,11 +22,11 @@ export async function watchQueries(db: LazyDatabase, config: DatabaseConfig, hos
   if (config.replicaConfigs.length === 0) host.use(requestWork());
   const statistics = live ? new QueryStatistics() : null;
   if (statistics !== null) livePanels(host).add("statements", () => queriesPanel(statistics));
-  await db.observe((database) => openQueryLog(database, { settings, development, audience: statistics }));
+  openQueryLog(db, { settings, development, audience: statistics });
 }
 
 /** Lets the reads of a request use replicas until it writes, and shows the state of the replicas to operators. */
-export async function prepareReplicas(db: LazyDatabase, host: Host): Promise<void> {
+export async function prepareReplicas(db: PoolDatabase, host: Host): Promise<void> {
   const { requestWork } = await import("./request-work.js");
   host.use(requestWork());
   const states = (): readonly ReplicaStats[] => db.stats().replicas ?? [];

@@ -3,7 +3,7 @@ import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { engine } from "../engine.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
-import { KvHandle } from "./kv-handle.js";
+import { KvStoreError } from "./errors.js";
 import type { KvStore } from "./kvstore.js";
 
 export interface KvStoreFeature {
@@ -29,30 +29,26 @@ declare module "../../http/request.js" {
   }
 }
 
-const redis = engine<KvStoreConfig, KvHandle>({
+const redis = engine<KvStoreConfig, KvStore>({
   name: "kvstore",
   enabledBy: "enableKvstore",
-  create: (config, logger) => new KvHandle(config, logger),
-  open: (handle) => handle.open(),
+  create: async (config, logger) => (await import("./open-kvstore.js")).createKvStore(config, logger),
+  refuse: (message) => new KvStoreError("CLOSED", message),
+  open: async (store, host, config) => (await import("./open-kvstore.js")).startKvStore(store, config, host.logger),
   required: (config) => config.required,
   // Each connection has its own limit, with a message that names the server; this one holds should that fail.
   openWithin: (config) => config.connectTimeout + 60,
-  ping: (handle) => handle.store.ping(),
-  gauges: (handle) => ({
-    connections: { help: "Connections that all calls share.", read: () => handle.loaded?.stats().connections ?? 0 },
-    connections_ready: { help: "Shared connections that are usable.", read: () => handle.loaded?.stats().ready ?? 0 },
-    connections_blocking: {
-      help: "Connections of calls that wait on the server.",
-      read: () => handle.loaded?.stats().blocking ?? 0,
-    },
+  ping: (store) => store.ping(),
+  gauges: (store) => ({
+    connections: { help: "Connections that all calls share.", read: () => store.stats().connections },
+    connections_ready: { help: "Shared connections that are usable.", read: () => store.stats().ready },
+    connections_blocking: { help: "Connections of calls that wait on the server.", read: () => store.stats().blocking },
   }),
-  async measure(handle, meter) {
-    const { callMeter } = await import("./metrics.js");
-    (await handle.load()).measure(callMeter(meter));
-  },
-  trace: async (handle, tracer) => (await handle.load()).trace(tracer),
-  prepare: (handle, _config, host) => handle.share(host),
-  close: (handle) => handle.close(),
+  measure: async (store, meter) => store.measure((await import("./metrics.js")).callMeter(meter)),
+  trace: (store, tracer) => store.trace(tracer),
+  // Features that keep state use it.
+  prepare: async (store, _config, host) => (await import("./stores/share-stores.js")).shareStores(host, store),
+  close: (store) => store.close(),
 });
 
 export const kvstoreFeature = feature<KvStoreFeature>({
@@ -63,10 +59,10 @@ export const kvstoreFeature = feature<KvStoreFeature>({
       redis.enable(host, KvStoreConfig.from(given));
     },
   },
-  values: { kvstore: (host) => redis.of(host, "app.kvstore").store },
+  values: { kvstore: (host) => redis.of(host, "app.kvstore") },
   requestMembers: {
-    kvstore: (host) => redis.of(host, "request.kvstore").store,
-    kv: (host) => redis.of(host, "request.kv").store,
+    kvstore: (host) => redis.of(host, "request.kvstore"),
+    kv: (host) => redis.of(host, "request.kv"),
   },
   ...redis.stages,
 });

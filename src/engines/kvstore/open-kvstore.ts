@@ -2,7 +2,12 @@ import type { ConfigOf } from "../../kit/config-of.js";
 import type { Logger } from "../../kit/logger.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
+import { KvStoreError } from "./errors.js";
 import type { KvStore } from "./kvstore.js";
+import { isHopeless } from "./translate-error.js";
+
+/** Seconds for which a start waits for a store that it can do without. */
+const optionalWithin = 1;
 
 /** Connects to a key-value store without an application: for scripts and tests. */
 export async function openKvStore(
@@ -17,6 +22,20 @@ export async function openKvStore(
     throw error;
   }
   return store;
+}
+
+/** Connects. A store that is not required is connected later if it is away; a wrong password is an error all the same. */
+export async function startKvStore(store: KvStore, config: KvStoreConfig, logger: Logger): Promise<void> {
+  const { required, connectTimeout } = config;
+  try {
+    await store.open(required ? connectTimeout : Math.min(connectTimeout, optionalWithin));
+  } catch (error) {
+    if (required || !(error instanceof KvStoreError) || isHopeless(error.cause)) {
+      await store.close();
+      throw error;
+    }
+    logger.error(`${error.message}; the application starts without it`);
+  }
 }
 
 /** Makes a store that is not connected yet. */

@@ -44,11 +44,6 @@ export interface BrokerFeature<Given extends readonly unknown[]> extends Feature
   create(...given: Given): Promise<Broker>;
 }
 
-interface BrokerHandle {
-  create(context: BrokerContext): Promise<Broker>;
-  broker: Broker | null;
-}
-
 /**
  * Declares a broker: the package of a driver exports the result, and applications install it. All brokers of an application
  * are used through `app.publish`, `app.onMessage` and `app.messaging`.
@@ -67,26 +62,24 @@ export function defineBroker<Config>(
   const allowed = isBrokerName(name);
   if (allowed !== undefined)
     throw new ValueError(`option 'name' in defineBroker must be ${allowed}, not ${show(name)}`);
-  const inner = engine<Config, BrokerHandle>({
+  const inner = engine<Config, Broker>({
     name: healthCheck,
     enabledBy: enabledBy ?? `install(${name})`,
-    create: (settings) => ({ create: async (context) => definition.create(settings, context), broker: null }),
-    async prepare(handle, _settings, host) {
+    async create(settings, _logger, host) {
       const messaging = await prepareMessaging(host);
       const context = { application: groupOf(host), logger: host.logger };
-      handle.broker = messagingState(host).replacement?.(name) ?? (await handle.create(context));
-      const { name: made } = handle.broker;
+      const broker = messagingState(host).replacement?.(name) ?? (await definition.create(settings, context));
       // Topics find a broker by its name.
-      if (made !== name && messagingState(host).replacement === null)
-        throw new ValueError(`defineBroker('${name}') has created a broker of the name ${show(made)}`);
-      messaging.add(handle.broker);
+      if (broker.name !== name && messagingState(host).replacement === null)
+        throw new ValueError(`defineBroker('${name}') has created a broker of the name ${show(broker.name)}`);
+      messaging.add(broker);
+      return broker;
     },
-    open: (handle) => handle.broker!.open(),
+    open: (broker) => broker.open(),
     // Brokers have limits of their own, with messages that name the server; this one holds should that fail.
     openWithin: (settings) => seconds(definition.openWithin?.(settings) ?? 10) + 10,
-    ping: async (handle, signal) => handle.broker?.ping(signal),
-    async close({ broker }, host) {
-      if (broker === null) return;
+    ping: async (broker, signal) => broker.ping(signal),
+    async close(broker, host) {
       await messagingState(host).messaging?.flush(broker);
       await broker.close();
     },

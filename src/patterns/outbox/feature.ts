@@ -107,7 +107,7 @@ export const outboxFeature = feature<OutboxFeature>({
   async open(host) {
     const { engine } = stateOf(host);
     if (engine === null) return;
-    await attachOutbox(host, engine);
+    attachOutbox(host, engine);
     await engine.open();
   },
   ready: (host) => stateOf(host).engine?.start(),

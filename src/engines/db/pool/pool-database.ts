@@ -151,6 +151,11 @@ export class PoolDatabase extends PoolQueries implements Database {
     return new PoolDatabase(this.#core, this.signal, place);
   }
 
+  /** True if it has replicas. */
+  get replicated(): boolean {
+    return this.#core.config.replicaConfigs.length > 0;
+  }
+
   get primary(): PoolDatabase {
     return this.placed("primary");
   }

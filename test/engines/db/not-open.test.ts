@@ -1,13 +1,11 @@
 import { getEventListeners } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { App } from "stoa";
+import { describe, expect, it } from "vitest";
 import { DatabaseConfig } from "../../../src/engines/db/config.js";
-import type { Cursor, Database, Row, SqlQuery, SqlTag } from "../../../src/engines/db/database.js";
+import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError, ParameterTypeError, ProgrammingError } from "../../../src/engines/db/errors.js";
-import { LazyDatabase } from "../../../src/engines/db/lazy-database.js";
 import { PoolDatabase } from "../../../src/engines/db/pool/pool-database.js";
 import { ValueError } from "../../../src/kit/value-error.js";
-import { service } from "../../support/service.js";
-import { engines } from "./engines.js";
 
 const notConnected =
   "app.database was used before the application was started: use it in handlers and startup hooks, or after app.start()";
@@ -18,11 +16,8 @@ const failure = (promise: PromiseLike<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe.each([
-  ["not loaded", LazyDatabase.create],
-  ["loaded", PoolDatabase.create],
-])("a database that is not open, %s", (_name, create) => {
-  const closed = (): Database => create(new DatabaseConfig("pglite:"));
+describe("a database that is not open", () => {
+  const closed = (): Database => PoolDatabase.create(new DatabaseConfig("pglite:"));
 
   it.each<[string, (db: Database) => PromiseLike<unknown>]>([
     ["fetch", (db) => db.fetch("select 1")],
@@ -84,80 +79,38 @@ describe.each([
   });
 });
 
-describe.each(engines(service("postgres")))("a view from before the database on $name was open", ({ make }) => {
-  const controller = new AbortController();
-  const measured: unknown[] = [];
-  let db: LazyDatabase;
-  let drop: () => Promise<void>;
-  let sql: SqlTag;
-  let statement: SqlQuery;
-  let cursor: Cursor<Row>;
-  let view: Database;
-
-  beforeAll(async () => {
-    const made = await make();
-    drop = made.drop;
-    db = LazyDatabase.create(new DatabaseConfig(made.url));
-    sql = db.sql;
-    statement = sql`select ${2}::int n`;
-    cursor = db.cursor("select generate_series(1, 3) n");
-    view = db.withSignal(controller.signal);
-    await db.measure({ settled: (_seconds, error) => measured.push(error) });
-    expect(await failure(db.ping())).toMatchObject({ message: notConnected });
-    await db.open();
-  });
-
-  afterAll(async () => {
-    await db?.close();
-    await drop?.();
-  });
-
-  it("A view from before the start runs statements", async () => {
-    expect(await db.fetchval("select 1")).toBe(1);
-    expect(await statement).toEqual([{ n: 2 }]);
-    expect(await sql`select ${3}::int`.val()).toBe(3);
-    expect(await cursor.read(3)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
-    await cursor.close();
-    await db.script("select 1; select 2");
-    expect(await db.session((session) => session.fetchval("select 1"))).toBe(1);
-    await db.ping();
-    expect(db.stats().total).toBeGreaterThan(0);
-  });
-
-  it("A view from before the start knows the current transaction, as later views do", async () => {
-    const later = db.withSignal(controller.signal);
-    for (const each of [db, view, later]) expect(each.current).toBe(each);
-    await view.transaction(async (tx) => {
-      for (const each of [db, view, later]) expect(each.current).toBe(tx);
-    });
-    expect(db.current).toBe(db);
-  });
-
-  it("A view from before the start can listen", async () => {
-    const heard = new Promise((resolve) => db.listen("news", resolve).then(() => db.execute("notify news, 'hello'")));
-    expect(await heard).toBe("hello");
-  });
-
-  it("A view from before the start is measured", async () => {
-    measured.length = 0;
-    await db.fetchval("select 1");
-    await failure(db.fetch("selec 1"));
-    // A statement of an earlier test, such as `unlisten`, may end in between.
-    expect(measured).toContain(null);
-    expect(measured.filter((error) => error !== null)).toEqual([expect.any(ProgrammingError)]);
-  });
-
-  it("A statement of a view from before the start is cancelled with its signal", async () => {
-    expect(await view.fetchval("select 1")).toBe(1);
-    controller.abort();
-    expect(await failure(view.fetch("select 1"))).toMatchObject({ sqlstate: "57014" });
-    expect(await failure(view.transaction(() => 1))).toMatchObject({ sqlstate: "57014" });
-    expect(await failure(view.session(() => 1))).toMatchObject({ sqlstate: "57014" });
-    expect(await db.fetchval("select 1")).toBe(1);
-  });
-
-  it("A view from before the start fails once the database is closed", async () => {
-    await db.close();
+describe("a database that is taken before the start", () => {
+  it("A database that is taken before the start runs statements afterwards", async () => {
+    const app = new App();
+    app.enableDatabase("pglite:");
+    const db = app.database;
+    expect(app.database).toBe(db);
+    await app.start();
+    try {
+      const { sql } = db;
+      expect(db.engine).toBe("pglite");
+      expect(await db.fetchval("select 1")).toBe(1);
+      expect(await sql`select ${2}::int n`).toEqual([{ n: 2 }]);
+      expect(await db.primary.fetchval("select 3")).toBe(3);
+      expect(await db.session((session) => session.fetchval("select 4"))).toBe(4);
+      expect(db.current).toBe(app.database);
+      await db.transaction(async (tx) => expect(db.current).toBe(tx));
+      expect(db).toBeInstanceOf(PoolDatabase);
+    } finally {
+      await app.stop();
+    }
     expect(await failure(db.fetch("select 1"))).toMatchObject({ message: "the database has been closed" });
+  });
+
+  it.each<[string, (db: Database) => unknown]>([
+    ["fetch", (db) => db.fetch("select 1")],
+    ["transaction", (db) => db.transaction(() => 1)],
+    ["sql", (db) => db.sql],
+    ["stats", (db) => db.stats()],
+  ])("A database that is used before the start is an error that names %s", (member, use) => {
+    const app = new App();
+    app.enableDatabase("pglite:");
+    expect(() => use(app.database)).toThrow(OperationalError);
+    expect(() => use(app.database)).toThrow(notConnected.replace("app.database", `app.database.${member}`));
   });
 });
