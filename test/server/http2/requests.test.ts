@@ -1,10 +1,25 @@
 import { describe, expect, it } from "vitest";
+import type { Request } from "../../../src/http/request.js";
 import { Response } from "../../../src/http/response.js";
 import { defaultHttp2 } from "../../../src/server/http2/fields.js";
 import { createHttp2Transport } from "../../../src/server/http2/transport.js";
 import { echo, startForAll, start as startTransport } from "../support.js";
 import { open, reply, send, start } from "./client.js";
-import { DATA, END_HEADERS, END_STREAM, FrameClient, fields, frame, get, HEADERS, RST_STREAM } from "./frames.js";
+import {
+  CANCEL,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  FrameClient,
+  fields,
+  frame,
+  get,
+  HEADERS,
+  PING,
+  RST_STREAM,
+  request,
+  uint32,
+} from "./frames.js";
 
 interface Seen {
   readonly method: string;
@@ -158,6 +173,53 @@ describe("a request of HTTP/2", () => {
     expect((await seen({ ":method": "POST" }, "")).body).toBe("");
     const large = "0123456789".repeat(200_000);
     expect((await seen({ ":method": "POST" }, large)).body === large).toBe(true);
+  });
+
+  it.each([
+    ["GET", []],
+    ["HEAD", []],
+    ["GET", [["content-length", "0"]]],
+    ["POST", [["content-length", "0"]]],
+  ] as [string, [string, string][]][])(
+    "A %s request with the fields %j that ends in an empty DATA frame has no body",
+    async (method, more) => {
+      const bodies: unknown[] = [];
+      const { address } = await start(({ source }) => {
+        bodies.push(source.body);
+        return new Response("done");
+      });
+      const client = await FrameClient.open(address);
+      for (const id of [1, 3]) {
+        client.send(frame(HEADERS, END_HEADERS, id, request("/", method, more)), frame(DATA, END_STREAM, id));
+        expect(await client.ended(id)).toBe(0);
+      }
+      expect(bodies).toEqual([null, null]);
+      client.socket.destroy();
+    },
+  );
+
+  it("A GET request of HTTP/2 can have a body", async () => {
+    expect((await seen({ ":method": "GET" }, "hello")).body).toBe("hello");
+    expect((await seen({ ":method": "GET", "content-length": "5" }, "hello")).body).toBe("hello");
+  });
+
+  it("Requests that are cancelled before their first DATA frame run no handler and leave their place to others", async () => {
+    const paths: string[] = [];
+    const dispatch = ({ path }: Request) => {
+      paths.push(path);
+      return new Response("done");
+    };
+    const { address } = await start(dispatch, { http2: { ...defaultHttp2, maxConcurrentStreams: 2 } });
+    const client = await FrameClient.open(address);
+    for (const id of [1, 3, 5, 7]) {
+      client.send(frame(HEADERS, END_HEADERS, id, request("/cancelled")), frame(PING, 0, 0, Buffer.alloc(8, id)));
+      await client.until(({ type, payload }) => type === PING && payload[0] === id);
+      client.send(frame(RST_STREAM, 0, id, uint32(CANCEL)));
+    }
+    client.send(get(9, "/after"));
+    expect(await client.ended(9)).toBe(0);
+    expect(paths).toEqual(["/after"]);
+    client.socket.destroy();
   });
 
   it("Trailers of a request are dropped", async () => {
