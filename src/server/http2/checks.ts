@@ -15,8 +15,8 @@ const visible = /^[\x21\x22\x24-\x7e]+$/;
 
 /**
  * The target of a request, or the error of a request that nghttp2 accepts and we refuse. nghttp2 has checked the names
- * (in lower case, none that belongs to a connection), the order and number of pseudo-header fields and of Host, the
- * characters of values, and the length of the body. `size` is that of the head.
+ * (in lower case, none that belongs to a connection), the order and number of pseudo-header fields and of Host, and the
+ * length of the body. It has dropped fields with characters that are not valid. `size` is that of the head.
  */
 export function checkRequest(
   headers: IncomingHttpHeaders,

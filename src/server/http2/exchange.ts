@@ -61,6 +61,8 @@ export class Http2Exchange implements BodyHost, SenderHost {
   #sender: BodySender | null = null;
   #paused = false;
   readonly #pace = new BodyPace();
+  /** Runs the request, once its body has begun or turns out to be empty. */
+  #waiting: (() => void) | null = null;
 
   constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
     this.#owner = owner;
@@ -79,10 +81,19 @@ export class Http2Exchange implements BodyHost, SenderHost {
     return this.#body !== null && !this.#body.complete;
   }
 
-  /** `length` is the Content-Length; -1 for a body without one, and null for a request without a body. */
+  /**
+   * `length` is the Content-Length; -1 for a body without one, and null for a request without a body. Some clients send the
+   * end of each request in an empty DATA frame: where a body is unlikely, it is waited for, so that there is none.
+   */
   run(head: Http2Target, raw: readonly string[], length: number | null, expectsContinue: boolean): void {
     if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
     this.#awaitsContinue = expectsContinue && length !== null;
+    const isUnlikely = length === 0 || (length === -1 && (head.method === "GET" || head.method === "HEAD"));
+    if (isUnlikely && !expectsContinue) this.#waiting = () => this.#begin(head, raw);
+    else this.#begin(head, raw);
+  }
+
+  #begin(head: Http2Target, raw: readonly string[]): void {
     const request = new Request(new Http2RequestSource(this.#owner.peer, head, raw, this.#body));
     this.#request = request;
     this.#settled = false;
@@ -225,16 +236,30 @@ export class Http2Exchange implements BodyHost, SenderHost {
     stream.on("data", (piece: Buffer) => {
       this.#owner.received(piece.length);
       body.add(piece);
+      this.#goOn();
       if (!body.full) return;
       this.#paused = true;
       stream.pause();
     });
     stream.on("end", () => {
       // The stream ends in this way too when the client has cancelled it.
-      if (stream.aborted || stream.rstCode !== NGHTTP2_NO_ERROR) this.#lost();
-      else body.finish();
+      if (stream.aborted || stream.rstCode !== NGHTTP2_NO_ERROR) {
+        this.#lost();
+        return;
+      }
+      body.finish();
+      this.#goOn();
     });
     stream.on("aborted", () => this.#lost());
+  }
+
+  /** Runs a request that waited for its body, unless it was refused meanwhile. */
+  #goOn(): void {
+    const begin = this.#waiting;
+    if (begin === null || this.#responded) return;
+    this.#waiting = null;
+    if (this.#body?.arrived === 0) this.#body = null;
+    begin();
   }
 
   #lost(): void {
@@ -254,6 +279,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     // cancels without an error is left to nghttp2, which counts its RST_STREAM frames.
     const complete = this.#responded && stream.writableEnded && stream.rstCode === NGHTTP2_NO_ERROR && !stream.aborted;
     this.#over = true;
+    if (this.#waiting !== null) this.#owner.settled();
     this.#owner.over(this, !complete && !this.#cut);
     if (!complete) {
       this.#responded = true;

@@ -106,6 +106,25 @@ describe("a slow client of HTTP/2", () => {
     client.socket.destroy();
   });
 
+  it("A GET request that never ends gets 408, and runs no handler afterwards", async () => {
+    const paths: string[] = [];
+    const { address, refusals } = await start(
+      ({ path }) => {
+        paths.push(path);
+        return hello();
+      },
+      { ...patient, bodyTimeout: 0.2 },
+    );
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/open")));
+    expect(await client.ended(1)).toBe(0);
+    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
+    client.send(frame(DATA, END_STREAM, 1), get(3, "/next"));
+    expect(await client.ended(3)).toBe(0);
+    expect(paths).toEqual(["/next"]);
+    client.socket.destroy();
+  });
+
   it("A client that drips a body gets 408 after bodyTimeout, and after bodyTotalTimeout if it makes progress", async () => {
     const drip = async (limits: object, size: number) => {
       const { dial } = await start(reader(), { ...patient, ...limits });

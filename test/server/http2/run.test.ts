@@ -10,7 +10,20 @@ import { defaultHttp2 } from "../../../src/server/http2/fields.js";
 import { http2Streams } from "../../../src/server/http2/streams.js";
 import { planRun, type RunOptions, readRunOptions } from "../../../src/server/run-options.js";
 import { open, send } from "./client.js";
-import { CANCEL, ENHANCE_YOUR_CALM, FrameClient, frame, get, RST_STREAM, uint32 } from "./frames.js";
+import {
+  CANCEL,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  ENHANCE_YOUR_CALM,
+  FrameClient,
+  frame,
+  get,
+  HEADERS,
+  RST_STREAM,
+  request,
+  uint32,
+} from "./frames.js";
 
 const fixture = (name: string) => new URL(`../fixtures/${name}`, import.meta.url).pathname;
 const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
@@ -88,6 +101,26 @@ describe("run({ http2 })", () => {
       headers: { "content-length": "26" },
     });
     await rm(folder, { recursive: true });
+  });
+
+  it("A GET request that ends in an empty DATA frame gets its response from the cache", async () => {
+    let runs = 0;
+    const app = new App().enableCaching();
+    app.get("/", () => `run ${++runs}`);
+    const { address } = await run(app);
+    const client = await FrameClient.open(address);
+    const ask = async (id: number, data: string): Promise<string> => {
+      client.send(frame(HEADERS, END_HEADERS, id, request()), frame(DATA, END_STREAM, id, Buffer.from(data)));
+      await client.ended(id);
+      return client.frames.find((one) => one.id === id && one.type === DATA)!.payload.toString();
+    };
+    expect([await ask(1, ""), await ask(3, ""), await ask(5, "body"), await ask(7, "")]).toEqual([
+      "run 1",
+      "run 1",
+      "run 2",
+      "run 1",
+    ]);
+    client.socket.destroy();
   });
 
   it("A WebSocket route on HTTP/2 responds with 426, and works over HTTP/1.1 on the same port", async () => {
