@@ -6,28 +6,53 @@ import ts from "typescript";
 /** The options of `options(...)`, `config(...)` or an object of fields with this name: name, comment, default, unit. */
 export function declaredOptions(file, name) {
   const source = parse(file);
+  const declared = namedIn(source).get(name);
+  if (declared === undefined) throw new Error(`${file} declares no ${name}`);
+  const base = ts.isClassDeclaration(declared) ? declared.heritageClauses[0].types[0].expression : declared.initializer;
+  return listed(source, ts.isCallExpression(base) ? base.arguments[1] : base);
+}
+
+/** The calls of `options(...)`, `config(...)` and `checkedOptions(...)` in a file: who takes the options, and the options. */
+export function declarationsOf(file) {
+  const source = parse(file);
+  const found = [];
+  const visit = (node) => {
+    const called = ts.isCallExpression(node) && ts.isIdentifier(node.expression) ? node.expression.text : "";
+    const [first, second] = node.arguments ?? [];
+    if (called === "checkedOptions" && node.typeArguments) {
+      found.push({ owner: node.typeArguments[0].getText(), fields: listed(source, first) });
+    } else if (/^(?:options|config)$/.test(called) && second) {
+      found.push({ owner: ts.isStringLiteral(first) ? first.text : "a route", fields: listed(source, second) });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** The options of an object of fields, or of a name for one. */
+function listed(source, fields) {
+  if (ts.isAsExpression(fields)) return listed(source, fields.expression);
+  if (ts.isIdentifier(fields)) {
+    const declared = namedIn(source).get(fields.text);
+    return declared
+      ? listed(source, declared.initializer)
+      : declaredOptions(importedFrom(source, fields.text), fields.text);
+  }
+  return fields.properties.flatMap((property) =>
+    ts.isSpreadAssignment(property) ? listed(source, property.expression) : [optionOf(property, source)],
+  );
+}
+
+/** The variables and classes of a file by name. */
+function namedIn(source) {
   const found = new Map();
   const visit = (node) => {
     if ((ts.isVariableDeclaration(node) || ts.isClassDeclaration(node)) && node.name) found.set(node.name.text, node);
     ts.forEachChild(node, visit);
   };
   visit(source);
-  const fieldsOf = (declared) => {
-    if (declared === undefined) throw new Error(`${file} declares no ${name}`);
-    const base = ts.isClassDeclaration(declared)
-      ? declared.heritageClauses[0].types[0].expression
-      : declared.initializer;
-    return ts.isCallExpression(base) ? base.arguments[1] : base;
-  };
-  const listed = (fields) =>
-    fields.properties.flatMap((property) => {
-      if (!ts.isSpreadAssignment(property)) return [optionOf(property, source)];
-      const spread = property.expression.text;
-      return found.has(spread)
-        ? listed(fieldsOf(found.get(spread)))
-        : declaredOptions(importedFrom(source, spread), spread);
-    });
-  return listed(fieldsOf(found.get(name)));
+  return found;
 }
 
 /** The file that a name is imported from. */

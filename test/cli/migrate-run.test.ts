@@ -252,6 +252,17 @@ export default defineConfig({ database: "pglite:./data", migrations: "./migratio
     expect((await project.run(["migrate", "status"])).stdout).toMatch(/^\[x\] 0001_a .*\n\[ \] 0002_b\n1 of 2/);
   });
 
+  it("The migrations that were applied are recorded in the table of the option migrationsTable", async () => {
+    const project = await Project.create({
+      ...two,
+      "stoa.config.ts": `export default { database: "pglite:./data", migrationsTable: "applied" };`,
+    });
+    expect((await project.run(["migrate", "up"])).stdout).toContain("applied 0002_b");
+    expect((await project.run(["migrate", "status"])).stdout).toContain("all are applied");
+    await project.write("stoa.config.ts", 'export default { database: "pglite:./data" };');
+    expect((await project.run(["migrate", "status"])).stdout).toContain("2 of 2 to apply");
+  });
+
   it("A killed run on an embedded database leaves nothing half applied", async () => {
     const hold =
       "op.run(async function hold() { if (process.env.HOLD) await new Promise((done) => setTimeout(done, 600_000)); }),";

@@ -111,6 +111,13 @@ describe("a file", () => {
     });
   });
 
+  it("A compressed file is sent with its coding, the type of its content and another tag", async () => {
+    const plain = await get("letters.txt");
+    const { headers } = await get("letters.txt", {}, { contentEncoding: "gzip" });
+    expect(headers).toMatchObject({ "content-encoding": "gzip", "content-type": "text/plain; charset=utf-8" });
+    expect(headers["etag"]).not.toBe(plain.headers["etag"]);
+  });
+
   it("A large file is streamed in pieces, with its length", async () => {
     const response = await sendFile(fakeRequest("GET"), Response.file(join(root, "large.bin")));
     expect(response.headers.get("content-length")).toBe("300000");

@@ -286,6 +286,17 @@ describeEngines("without a transaction", server, (database) => {
     expect(await tables(database().db)).toEqual([]);
   });
 
+  it("SQL that PostgreSQL refuses in a transaction runs in a migration without one, if it says so", async () => {
+    const vacuum = op.sql("vacuum a", [], { transactional: false });
+    const of = (transaction: boolean): Definitions => ({
+      "1": table("a"),
+      "2": { dependsOn: ["1"], operations: [vacuum], ...(!transaction && { transaction }) },
+    });
+    await expect(migratorOf(database().db, of(true)).migrator.up()).rejects.toThrow("cannot run in a transaction");
+    await migratorOf(database().db, of(false)).migrator.up();
+    expect(await recorded(database().db)).toEqual(["1", "2"]);
+  });
+
   it("An index is built and dropped concurrently outside a transaction", async () => {
     const { migrator } = migratorOf(database().db, indexed());
     const indexes = "select indexname from pg_indexes where tablename = 'a'";

@@ -44,7 +44,22 @@ class Membership extends Model(
   { schema: "club", unique: [["person", "group"]] },
 ) {}
 
-const models = [Person, Group, Membership];
+/** Two keys of the table between lead to the same model. */
+class Club extends Model("clubs", {
+  id: field.auto(),
+  get members() {
+    return field.manyToMany(() => Person, { through: () => Entry, throughFields: ["club", "member"] });
+  },
+}) {}
+
+class Entry extends Model("entries", {
+  id: field.auto(),
+  club: field.foreignKey(() => Club),
+  sponsor: field.foreignKey(() => Person, { null: true, relatedName: "sponsored" }),
+  member: field.foreignKey(() => Person, { relatedName: "entered" }),
+}) {}
+
+const models = [Person, Group, Membership, Club, Entry];
 
 describeDatabases("relations between many", service("postgres"), models, (db) => {
   let ada: Person;
@@ -91,6 +106,13 @@ describeDatabases("relations between many", service("postgres"), models, (db) =>
     expect(await chess.members.flat("name")).toEqual(["Cy"]);
     const json = (await Group.objects.prefetchRelated("members").json()).value();
     expect(json).toEqual([{ slug: "chess", members: [{ id: "3", name: "Cy", deletedAt: null }] }]);
+  });
+
+  it("The option throughFields names the keys of a table between that has several to one model", async () => {
+    const chess = await Club.objects.create({});
+    await Entry.objects.create({ club: chess, sponsor: ada, member: ben });
+    await chess.members.add(cy);
+    expect(await chess.members.orderBy("name").flat("name")).toEqual(["Ben", "Cy"]);
   });
 
   it("A relation to many leaves out softly deleted rows, but a row that refers to one still finds it", async () => {

@@ -1,3 +1,4 @@
+import { createPrivateKey } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectPlain, type Socket } from "node:net";
@@ -89,6 +90,25 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
       "x.y.b.example": "localhost",
     });
     expect(nameOf(await dial(port))).toBe("localhost");
+  });
+
+  it("The TLS server opens encrypted keys with their passphrases", async () => {
+    const passphrase = "a secret";
+    const encrypted = (name: string): string =>
+      createPrivateKey(pem(name))
+        .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase })
+        .toString();
+    const other = { cert: hosts.cert, key: encrypted("hosts-key.pem"), passphrase };
+    const tls = { cert: local.cert, key: encrypted("key.pem"), passphrase, certificates: [other] };
+    const { port } = await start({ transport, tls });
+    expect(nameOf(await dial(port))).toBe("localhost");
+    expect(nameOf(await dial(port, { servername: "a.example" }))).not.toBe("localhost");
+    for (const broken of [
+      { ...tls, passphrase: "wrong" },
+      { ...tls, certificates: [{ ...other, passphrase: "wrong" }] },
+    ]) {
+      await expect(start({ transport, tls: broken })).rejects.toThrow("the passphrase is missing or wrong");
+    }
   });
 
   it("The TLS server requires a certificate of the configured authority from clients, on every host", async () => {

@@ -68,6 +68,20 @@ describe("a circuit", () => {
     expect(await statuses(app, "/x", 3)).toEqual([500, 500, 503]);
   });
 
+  it("A route has its own number of successes that close its circuit", async () => {
+    stopClock();
+    const answer = { status: 500 };
+    const app = new App().enableCircuitBreaker({ failureThreshold: 1, resetTimeout: 10, halfOpenTarget: 1 });
+    app.get("/x", { circuitBreaker: { halfOpenTarget: 2 } }, () => new Response("x", { status: answer.status }));
+    await statuses(app, "/x", 1);
+    pass(10);
+    answer.status = 200;
+    await statuses(app, "/x", 1);
+    expect(await stateOf(app)).toBe("half-open");
+    await statuses(app, "/x", 1);
+    expect(await stateOf(app)).toBe("closed");
+  });
+
   it("A circuit is open again after a failure while half-open, and its time begins again", async () => {
     stopClock();
     const { app, answer } = breaking();

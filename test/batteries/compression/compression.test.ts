@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import { brotliDecompressSync, createGunzip, gunzipSync } from "node:zlib";
-import { App, Response } from "stoa";
+import { App, type CompressionOptions, Response } from "stoa";
 import { describe, expect, it } from "vitest";
 import { markSecret } from "../../../src/batteries/compression/secrets.js";
 import { wire } from "../support.js";
@@ -47,6 +47,20 @@ describe("enableCompression()", () => {
       expect(response.get("content-length")).toBe(String(text.length));
     },
   );
+
+  it("A higher level and quality make bodies smaller", async () => {
+    const words = Array.from({ length: 4000 }, (_, i) => `word${(i * 7919) % 1013} `).join("");
+    const sizeOf = async (options: CompressionOptions, accepted: string): Promise<number> => {
+      const app = new App().enableCompression(options).get("/", () => words);
+      await using server = await wire(app);
+      const response = await server.send("/", { headers: { "Accept-Encoding": accepted } });
+      expect(response.get("content-encoding")).toBe(accepted);
+      return response.body.length;
+    };
+    expect(await sizeOf({ level: 9 }, "gzip")).toBeLessThan(await sizeOf({ level: 1 }, "gzip"));
+    const brotli = (brotliQuality: number): Promise<number> => sizeOf({ brotli: true, brotliQuality }, "br");
+    expect(await brotli(11)).toBeLessThan(await brotli(0));
+  });
 
   it("Bodies are compressed from 1024 bytes on, or from the given size", async () => {
     {

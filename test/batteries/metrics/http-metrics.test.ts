@@ -51,12 +51,33 @@ describe("the metrics of requests", () => {
   });
 
   it("enableMetrics() accepts endpoint, namespace and subsystem, also by position", async () => {
-    const app = new App().enable_metrics("/internal/stats", "shop", "");
-    app.get("/", () => "x");
+    for (const app of [
+      new App().enable_metrics("/internal/stats", "shop", "web"),
+      new App().enable_metrics({ endpoint: "/internal/stats", namespace: "shop", subsystem: "web" }),
+    ]) {
+      app.get("/", () => "x");
+      await app.request("/");
+      const text = await (await app.request("/internal/stats")).text();
+      expect(sample(text, `shop_web_requests_total{method="GET",status="200",path="/"}`)).toBe(1);
+      expect((await app.request("/metrics")).status).toBe(404);
+    }
+  });
+
+  it("A subsystem that is empty is left out of the names of metrics", async () => {
+    const app = new App().enableMetrics("/metrics", "shop", "").get("/", () => "x");
     await app.request("/");
-    const text = await (await app.request("/internal/stats")).text();
+    const text = await (await app.request("/metrics")).text();
     expect(sample(text, `shop_requests_total{method="GET",status="200",path="/"}`)).toBe(1);
-    expect((await app.request("/metrics")).status).toBe(404);
+  });
+
+  it("The sizes of responses are counted in the buckets of sizeBuckets", async () => {
+    const app = new App().enableMetrics({ sizeBuckets: [5, 10] }).get("/", () => "7 bytes");
+    await app.request("/");
+    const text = await (await app.request("/metrics")).text();
+    const buckets = ["5", "10", "+Inf"].map((le) =>
+      sample(text, `framework_http_response_size_bytes_bucket{method="GET",path="/",le="${le}"}`),
+    );
+    expect(buckets).toEqual([0, 1, 1]);
   });
 
   it("The durations of requests are in seconds: a slow response is not in the buckets of fast ones", async () => {

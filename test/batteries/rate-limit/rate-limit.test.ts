@@ -161,6 +161,16 @@ describe("the identity of a client", () => {
     expect(await ask("::ffff:203.0.113.2")).toBe(429);
   });
 
+  it("The option ipv6Prefix sets the bits of an IPv6 address that identify a client", async () => {
+    const app = limited(RateLimitConfig.tokenBucket(1, 60, { ipv6Prefix: 48 })).trustProxy("loopback");
+    await using server = await wire(app);
+    const ask = async (address: string): Promise<number> =>
+      (await server.send("/", { headers: { "X-Forwarded-For": address } })).status;
+    expect(await ask("2001:db8:1:2::1")).toBe(200);
+    expect(await ask("2001:db8:1:3::1")).toBe(429);
+    expect(await ask("2001:db8:2:2::1")).toBe(200);
+  });
+
   it("A key function returns a string, null for no limit or undefined for the address, also as a promise", async () => {
     const app = limited(
       RateLimitConfig.tokenBucket(1, 60, {
@@ -232,6 +242,19 @@ describe("the adaptive limit", () => {
     pass(60);
     await rounds(1);
     expect(limits.at(-1)).toBe(100);
+  });
+
+  it("The adaptive limit decreases only if more responses fail than errorThreshold allows", async () => {
+    stopClock();
+    const limitAfter = async (errorThreshold: number): Promise<number> => {
+      let count = 0;
+      const app = new App().enableRateLimit(RateLimitConfig.adaptive(100, 10, { errorThreshold, ...byHeader }));
+      app.get("/", () => new Response("x", { status: count++ % 2 === 0 ? 500 : 200 }));
+      for (let i = 0; i < 12; i++) await app.request("/", { headers: { "x-client": `c${i}` } });
+      pass(1);
+      return Number((await app.request("/")).headers.get("ratelimit-limit"));
+    };
+    expect([await limitAfter(0.4), await limitAfter(0.6)]).toEqual([50, 100]);
   });
 
   it("The adaptive limit decreases while responses are slow", async () => {

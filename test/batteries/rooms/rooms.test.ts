@@ -45,6 +45,31 @@ describe("a room", () => {
     expect(await events.take(1)).toEqual(["and on"]);
   });
 
+  it("A room forgets its messages historySecs after the last one", async () => {
+    const { app, url } = await started({ historySecs: "1ms" });
+    await app.rooms("lobby").send("old");
+    const sent = performance.now();
+    await until(() => performance.now() - sent > 5);
+    const events = await Events.open(`${url}/all/lobby`);
+    await present(app, "lobby", 1);
+    await app.rooms("lobby").send("new");
+    expect(await events.take(1)).toEqual(["new"]);
+  });
+
+  it("The event stream of a room has its heartbeat and its time to reconnect", async () => {
+    const app = new App().enableRooms();
+    app.get("/", (request) => request.rooms.stream("lobby", { heartbeat: "10ms", retry: 7 }));
+    await using server = await serve(app, { debug: false });
+    const { body } = await fetch(server.url);
+    const twoHeartbeats = /^retry: 7000\n.*^: \n\n.*^: \n\n/ms;
+    let text = "";
+    for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (twoHeartbeats.test(text)) break;
+    }
+    expect(text).toMatch(twoHeartbeats);
+  });
+
   it("A room sends a message to its WebSockets and event streams, and to no other room", async () => {
     const { app, server, url } = await started();
     const [lobby, other] = await Promise.all([

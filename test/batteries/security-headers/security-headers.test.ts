@@ -54,6 +54,9 @@ describe("enableSecurityHeaders()", () => {
       contentSecurityPolicy: { "script-src": ["'self'", "https://cdn.example"], "img-src": "*", "object-src": false },
       contentSecurityPolicyReportOnly: true,
       crossOriginOpenerPolicy: false,
+      crossOriginResourcePolicy: "cross-origin",
+      crossOriginEmbedderPolicy: "require-corp",
+      referrerPolicy: "origin",
       permissionsPolicy: "camera=()",
       frameOptions: "DENY",
       contentTypeOptions: false,
@@ -66,6 +69,9 @@ describe("enableSecurityHeaders()", () => {
       "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; img-src *; script-src 'self' https://cdn.example",
     );
     expect(response.get("cross-origin-opener-policy")).toBeUndefined();
+    expect(response.get("cross-origin-resource-policy")).toBe("cross-origin");
+    expect(response.get("cross-origin-embedder-policy")).toBe("require-corp");
+    expect(response.get("referrer-policy")).toBe("origin");
     expect(response.get("x-content-type-options")).toBeUndefined();
     expect(response.get("permissions-policy")).toBe("camera=()");
     expect(response.get("x-frame-options")).toBe("DENY");

@@ -340,6 +340,14 @@ describe("the cookie of sessions", () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-session=.*; Secure/);
   });
 
+  it("The cookie of sessions can be open to scripts, and be kept by site", async () => {
+    const cookieOf = async (cookie: SessionOptions["cookie"]): Promise<string> =>
+      (await sessionApp({ secret, ...(cookie && { cookie }) }).request("/count")).headers.getSetCookie()[0]!;
+    expect(await cookieOf(undefined)).toMatch(/; HttpOnly/);
+    expect(await cookieOf({ httpOnly: false })).not.toMatch(/HttpOnly/);
+    expect(await cookieOf({ secure: true, partitioned: true })).toMatch(/; Partitioned/);
+  });
+
   it("The cookie of sessions follows the options", async () => {
     const cookie = { name: "__Host-sid", same_site: "strict", priority: "high" } as const;
     const app = sessionApp({ secret, persistent: true, idleTimeout: 60, cookie });

@@ -312,6 +312,26 @@ describe("over http", () => {
     expect(outcome).toEqual({ kind: "sent", rejected: 3, message: "too old" });
   });
 
+  it("The end of an application waits for a collector that does not respond for flushTimeout only", async () => {
+    const silent = await startCollector();
+    const waiting: { end(): unknown }[] = [];
+    silent.respond = (_, response) => void waiting.push(response);
+    const ended = async (flushTimeout: "50ms" | "10m"): Promise<string> => {
+      const one = await traced((app) => void app.get("/", () => "x"), {
+        collector: silent,
+        telemetry: { flushTimeout },
+      });
+      await one.send("/");
+      await one.app.stop();
+      return flushTimeout;
+    };
+    const [short, long] = [ended("50ms"), ended("10m")];
+    expect(await Promise.race([short, long])).toBe("50ms");
+    silent.respond = null;
+    for (const response of waiting) response.end();
+    await long;
+  });
+
   it("Retry-After is seconds or a date", () => {
     expect(retryAfter("120")).toBe(120_000);
     expect(retryAfter(new Date(Date.now() - 5000).toUTCString())).toBe(0);

@@ -1,4 +1,4 @@
-import { App, JwtAuth } from "stoa";
+import { App, JwtAuth, Response } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { service } from "../../support/service.js";
@@ -38,7 +38,8 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/denied", { rateLimit: { maxRequests: 2, windowSecs: 3600, onStoreError: "deny" } }, () => "ok");
   app.enableCaching({ ttl: 60 });
   app.get("/cached", () => ({ made: ++made }));
-  app.enableCircuitBreaker({ failureThreshold: 2 });
+  app.enableCircuitBreaker({ failureThreshold: 2, resetTimeout: 3600 });
+  app.get("/failing", () => new Response("x", 500));
   app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
   app.get("/token", { middleware: [tokens] }, () => "ok");
   await app.start();
@@ -47,6 +48,13 @@ async function applicationAt(url: string, tokens = auth()) {
 }
 
 type Away = "killed" | "frozen" | "absent at start";
+
+/** An application whose store is there. */
+async function presentStore() {
+  const redis = await restartable();
+  await redis.start();
+  return { redis, ...(await applicationAt(redis.url)) };
+}
 
 /** An application whose store is away. */
 async function withoutStore(away: Away) {
@@ -80,9 +88,18 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       expect((await get("/denied")).status).toBe(503);
     });
 
-    it("Responses are made for each request, and circuits let requests pass", async () => {
+    it("Responses are made for each request", async () => {
       const { get } = await withoutStore(away);
-      for (let i = 0; i < 2; i++) expect((await get("/cached")).status).toBe(200);
+      const bodies: unknown[] = [];
+      for (let i = 0; i < 2; i++) bodies.push(await (await get("/cached")).json());
+      expect(bodies).toEqual([{ made: 1 }, { made: 2 }]);
+    });
+
+    it("Circuits let requests pass, however many fail", async () => {
+      const { get } = await withoutStore(away);
+      const statuses: number[] = [];
+      for (let i = 0; i < 4; i++) statuses.push((await get("/failing")).status);
+      expect(statuses).toEqual([500, 500, 500, 500]);
     });
 
     it("Requests with a session get 503, and others pass", async () => {
@@ -116,6 +133,36 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       ),
     );
     await until(async () => ((await (await get("/health/ready")).json()) as { status: string }).status === "UP");
+  });
+
+  it("A circuit that a process knows to be open stays open while the store is away", async () => {
+    const { get, redis } = await presentStore();
+    await until(async () => (await get("/failing")).status === 503);
+    await redis.server().kill();
+    expect((await get("/failing")).status).toBe(503);
+  });
+
+  it("A request waits for a server that does not reply once, however many features ask it", async () => {
+    const redis = await restartable();
+    await redis.start();
+    const app = new App().enableKvstore({ url: redis.url, commandTimeout: 0.3, poolSize: 1 }).enableMetrics();
+    app.logger = silent;
+    app.enableSessions({ cookie: { secure: false } });
+    app.enableRateLimit({ maxRequests: 1000, windowSecs: 60 }).enableCaching({ ttl: 60 }).enableCircuitBreaker();
+    app.get("/", () => "ok");
+    await app.start();
+    onTestFinished(() => app.stop());
+    // Replies come in the order of the calls: those of the start have ended.
+    for (let i = 0; i < 3; i++) await app.kvstore.get("x");
+    process.kill(redis.server().pid, "SIGSTOP");
+    onTestFinished(() => void process.kill(redis.server().pid, "SIGCONT"));
+    const failures = async (code: string): Promise<number> => {
+      const text = await (await app.request("/metrics")).text();
+      return Number(new RegExp(`^framework_kvstore_errors_total\\{code="${code}"\\} (\\d+)`, "m").exec(text)?.[1] ?? 0);
+    };
+    expect((await app.request("/")).status).toBe(200);
+    expect(await failures("TIMEOUT")).toBe(1);
+    expect(await failures("UNREACHABLE")).toBeGreaterThanOrEqual(2);
   });
 
   it("The store is used as soon as it is up, if it was absent at the start", async () => {

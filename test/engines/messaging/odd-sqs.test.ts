@@ -1,7 +1,13 @@
-import { CreateQueueCommand, type MessageAttributeValue, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import {
+  CreateQueueCommand,
+  type MessageAttributeValue,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
 import { startFauxqs } from "fauxqs";
-import { createSqsBroker } from "stoa/messaging";
-import { afterAll, beforeAll, describe } from "vitest";
+import { createSqsBroker, openMessaging } from "stoa/messaging";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { credentials } from "./cloud-queue-suite.js";
 import { oddMessagesContract } from "./odd-messages.js";
 
@@ -27,6 +33,16 @@ describe("Messages that other programs send through SQS", () => {
   afterAll(async () => {
     sdk.destroy();
     await server.stop();
+  });
+
+  it("A topic uses the queue that the option queues gives it", async () => {
+    const { QueueUrl } = await sdk.send(new CreateQueueCommand({ QueueName: "given" }));
+    const options = { endpoint: server.address, credentials, queues: { orders: QueueUrl! } };
+    const client = await openMessaging(await createSqsBroker(options));
+    await client.publish("orders", "through");
+    const { Messages } = await sdk.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
+    expect(Messages?.map(({ Body }) => Body)).toEqual(['"through"']);
+    await client.close();
   });
 
   oddMessagesContract<Sent>("SQS", {

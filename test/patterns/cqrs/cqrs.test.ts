@@ -270,6 +270,7 @@ describe("commands and queries", () => {
 describe.each(engines(server))("commands with a database in $name", (engine) => {
   let app: App;
   let drop: () => Promise<void>;
+  let url: string;
   let ran = 0;
   let gate: Promise<void> = Promise.resolve();
   const charge = command("charge", {
@@ -293,7 +294,7 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
   });
   beforeAll(async () => {
     const made = await engine.make();
-    drop = made.drop;
+    ({ drop, url } = made);
     app = new App();
     app.logger = quiet;
     app
@@ -325,6 +326,18 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
     await expect(commands.execute(charge, { amount: 1 }, { idempotencyKey: "" })).rejects.toThrow(
       "1 to 255 characters",
     );
+  });
+
+  it("A command has its effect again when its key is older than idempotencyRetention", async () => {
+    const other = new App();
+    other.logger = quiet;
+    other.enableDatabase({ url, poolSize: 2 }).enableCqrs({ idempotencyRetention: 0, schema: "short" });
+    await other.start();
+    const execute = async (idempotencyKey: string): Promise<boolean> =>
+      (await other.commands.execute(charge, { amount: 5 }, { idempotencyKey })).repeated;
+    // The first command of a process deletes what is too old, itself included.
+    expect([await execute("k1"), await execute("k1")]).toEqual([false, false]);
+    await other.stop();
   });
 
   it("A second call while the first one with its key runs is a 409, also over HTTP", async () => {

@@ -54,6 +54,15 @@ describe("enableEventSourcing", () => {
     );
   });
 
+  it("waitFor() returns false when its signal is aborted", async () => {
+    const app = create().enableEventSourcing({ storeType: "memory" });
+    await app.start();
+    const leaving = new AbortController();
+    const waiting = app.eventStore.waitFor("never", 1, { timeoutMs: "1h", signal: leaving.signal });
+    leaving.abort();
+    expect(await waiting).toBe(false);
+  });
+
   it("Handlers use the event store, and an unhandled conflict is a 409 response", async () => {
     const app = create().enableEventSourcing();
     app.post("/events", async (request) =>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import { deleteFinished } from "../../../src/durable/retention.js";
+import type { Job } from "../../../src/patterns/jobs/feature.js";
 import { NextDue } from "../../../src/patterns/jobs/next-due.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
@@ -64,6 +65,26 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       expect(job?.status).toBe(status);
       return job!;
     }, patient);
+
+  it.skipIf(engine.name === "pglite")(
+    "Finished jobs are deleted beyond retentionCount, and after retention",
+    async () => {
+      const sweeping = (options: JobsOptions): { one: App; done: Job<number> } => {
+        const one = create({ schema: "swept", ...options });
+        return { one, done: one.job<number>("done", {}, () => {}) };
+      };
+      const { one: first, done } = sweeping({});
+      await first.start();
+      for (const value of [1, 2, 3]) await done.enqueue(value);
+      const finished = (): Promise<number> =>
+        first.database.fetchval<number>("select count(*)::int from swept.jobs where finished_at is not null");
+      await vi.waitFor(async () => expect(await finished()).toBe(3), patient);
+      await sweeping({ retentionCount: 1 }).one.start();
+      await vi.waitFor(async () => expect(await finished()).toBe(1), patient);
+      await sweeping({ retention: 0 }).one.start();
+      await vi.waitFor(async () => expect(await finished()).toBe(0), patient);
+    },
+  );
 
   it("A job runs with its value, and its value is checked when it is enqueued", async () => {
     const id = await jobs.mail.enqueue({ to: "ada" });

@@ -259,6 +259,21 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     await empty();
   });
 
+  it("The list of failed messages has as many as its limit, and the check is DEGRADED after lagLimit", async () => {
+    const other = create({ schema: "silent", relay: false, lagLimit: 0 }).enableHealthChecks();
+    await other.start();
+    await other.database.transaction(async (tx) => {
+      for (const value of [1, 2]) await tx.publish("silent", value);
+    });
+    await vi.waitFor(async () => {
+      const { checks } = (await (await other.request("/health")).json()) as { checks: Record<string, object> };
+      expect(checks["outbox"]).toMatchObject({ status: "DEGRADED", message: expect.stringMatching(/^the oldest/) });
+    }, patient);
+    await other.database.execute("update silent.outbox set state = 'failed', error = 'x'");
+    expect([(await other.outbox.list()).length, (await other.outbox.list({ limit: 1 })).length]).toEqual([2, 1]);
+    await other.stop();
+  });
+
   it("A stuck message that is discarded lets those behind it continue", async () => {
     refused.set("discarded", new MessagingError("TOO_LARGE", "too large"));
     await app.outbox.publishBatch(

@@ -67,6 +67,23 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     ]);
   });
 
+  it("A process drives as many sagas at the same time as concurrency says", async () => {
+    const most = async (concurrency: number): Promise<number> => {
+      const one = await start({ schema: `at_once_${concurrency}`, concurrency });
+      let [running, seen] = [0, 0];
+      const action = async (): Promise<void> => {
+        seen = Math.max(seen, ++running);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        running--;
+      };
+      const handle = one.saga(saga<number>(name()).step("a", { action }));
+      const ids = await Promise.all([1, 2, 3].map((input) => handle.start(input)));
+      for (const id of ids) expect(await handle.wait(id, patient)).toMatchObject({ status: "completed" });
+      return seen;
+    };
+    expect(await most(1)).toBe(1);
+  });
+
   it("A failing step is tried again with the same key, then those before it are compensated, the newest first", async () => {
     const calls: string[] = [];
     const definition = saga<string>(name())

@@ -20,6 +20,7 @@ import {
   PRIORITY,
   RST_STREAM,
   request,
+  SETTINGS,
   settings,
   text,
   uint32,
@@ -157,6 +158,31 @@ describe("a client that floods a server of HTTP/2", () => {
     }
     expect(await attacker.end()).toBe(ENHANCE_YOUR_CALM);
     expect(server.abuses).toEqual(["HTTP2_FRAME_FLOOD"]);
+  });
+
+  it("Clients are told the windows of the options streamWindow and connectionWindow", async () => {
+    const windows = { streamWindow: 100_000, connectionWindow: 200_000 };
+    const { address } = await start(() => new Response("hello"), { http2: { ...defaultHttp2, ...windows } });
+    const client = await FrameClient.open(address);
+    const { payload } = (await client.until(({ type }) => type === SETTINGS))!;
+    const pairs = Array.from({ length: payload.length / 6 }, (_, i) => payload.subarray(i * 6, i * 6 + 6));
+    expect(pairs.find((pair) => pair.readUInt16BE(0) === 4)?.readUInt32BE(2)).toBe(windows.streamWindow);
+    const more = await client.until(({ type, id }) => type === WINDOW_UPDATE && id === 0);
+    expect(65_535 + more!.payload.readUInt32BE(0)).toBe(windows.connectionWindow);
+  });
+
+  it("The options maxControlFrames and maxInvalidFrames set how many such frames a client may send", async () => {
+    const few = { http2: { ...defaultHttp2, maxControlFrames: 5, maxInvalidFrames: 5 } };
+    const ping = (): Buffer => frame(PING, 0, 0, Buffer.alloc(8));
+    const pinging = await underAttack(few);
+    pinging.attacker.send(...Array.from({ length: 20 }, ping));
+    await pinging.attacker.end();
+    expect(pinging.abuses).toEqual(["HTTP2_CONTROL_FLOOD"]);
+    const empty = await underAttack(few);
+    empty.attacker.send(headers(1, END_HEADERS, request("/", "POST")));
+    empty.attacker.send(...Array.from({ length: 20 }, () => frame(DATA, 0, 1)));
+    await empty.attacker.end();
+    expect(empty.abuses).toEqual(["HTTP2_INVALID_FRAMES"]);
   });
 
   it("A client that sends empty DATA frames is disconnected after maxInvalidFrames of them", async () => {

@@ -13,7 +13,7 @@ const queryLogOptions = options("logQueries", {
   explain: option(is.boolean, false),
   /** True to log the file and line that sent a statement. Default: in development. */
   caller: option(is.boolean),
-  /** The number of times that one statement may run in a request before the log names it; 0 for never. Default 5. */
+  /** Runs of one statement in a request from which on the log names it; 0 for never. Default 5. */
   repeated: option(is.integer(0, 1_000_000), 5),
 });
 
