@@ -18,7 +18,6 @@ import {
   Q,
   QuerySet,
   type RelatedSet,
-  subquery,
   sum,
   truncate,
   when,
@@ -278,15 +277,6 @@ describe("wrong uses", () => {
     Author.objects.annotate({ a: median("books__published") });
     // @ts-expect-error: JSON
     Profile.objects.aggregate({ a: avg("settings__sizes__0") });
-    // @ts-expect-error: a field that cannot be added up
-    Book.objects.filter({
-      stock__lt: subquery(
-        Book.objects
-          .values("year")
-          .annotate({ a: sum("title") })
-          .values("a"),
-      ),
-    });
   });
 
   it("Queries and rows of another model are type errors, and so is an unknown relation", async () => {
