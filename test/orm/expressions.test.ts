@@ -99,6 +99,24 @@ describeDatabases("expressions", service("postgres"), bookshop, () => {
     expect(through).toEqual([2, 2, 0, 1, 1, 0]);
   });
 
+  it("Sums and averages of fields without numbers are refused, by the field's name and type", async () => {
+    const sums = (name: string): Promise<unknown> => Book.objects.aggregate({ total: sum(name as "price") });
+    await expect(sums("title")).rejects.toThrow('sum needs numbers, and "title" is of type varchar(200)');
+    await expect(sums("published")).rejects.toThrow(FieldError);
+    await expect(sums("author__name")).rejects.toThrow('sum needs numbers, and "author__name" is of type varchar(100)');
+    await expect(Book.objects.aggregate({ mean: avg("title" as "price") })).rejects.toThrow("avg needs numbers");
+    await expect(Author.objects.annotate({ n: sum("books__title" as "id") })).rejects.toThrow(
+      '"books__title" is of type',
+    );
+    await expect(Book.objects.aggregate({ total: sum(F("title")) })).rejects.toThrow(FieldError);
+    expect(
+      await Book.objects.filter({ id: 1 }).aggregate({ n: sum("title__length"), x: sum(length("title")) }),
+    ).toEqual({
+      n: 20,
+      x: 20,
+    });
+  });
+
   it("Aggregates compute over all rows", async () => {
     const totals = await Book.objects.aggregate({
       n: count(),

@@ -6,9 +6,11 @@ import {
   F,
   field,
   type Lazy,
+  length,
   Model,
   max,
   median,
+  min,
   mode,
   outer,
   percentileDisc,
@@ -253,6 +255,28 @@ describe("wrong uses", () => {
     Author.objects.annotate({ writes: exists(Book.objects.filter({ author: outer("idd") })) });
     // @ts-expect-error: the name of a field
     Author.objects.annotate({ name: count("books") });
+  });
+
+  it("Sums and averages of fields without numbers are type errors", () => {
+    Book.objects.aggregate({ a: sum("price"), b: avg("year"), c: sum("author__id"), d: sum("title__length") });
+    Author.objects.annotate({ a: sum("books__price"), b: avg("books__stock").filter({ year: 2000 }), c: median("id") });
+    Author.objects.annotate({ n: count("books"), p: sum("books__price") }).aggregate({ a: sum("n"), b: avg("p") });
+    Book.objects.aggregate({
+      a: sum(F("stock").times(2)),
+      b: sum(length("title")),
+      c: min("title"),
+      d: max("published"),
+    });
+    // @ts-expect-error: a text
+    Book.objects.aggregate({ a: sum("title") });
+    // @ts-expect-error: a text
+    Book.objects.annotate({ a: avg("title").over({ partitionBy: ["author"] }) });
+    // @ts-expect-error: a text of related rows
+    Author.objects.annotate({ a: sum("books__title").filter({ year: 2000 }) });
+    // @ts-expect-error: a time
+    Author.objects.annotate({ a: median("books__published") });
+    // @ts-expect-error: JSON
+    Profile.objects.aggregate({ a: avg("settings__sizes__0") });
   });
 
   it("Queries and rows of another model are type errors, and so is an unknown relation", async () => {

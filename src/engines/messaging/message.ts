@@ -19,7 +19,7 @@ export interface MessageParts {
   readonly topic: string;
   readonly record: IncomingRecord;
   readonly attempt: number;
-  /** The delivery: has the signal of the attempt. */
+  /** Has the signal of the attempt. */
   readonly held: { readonly signal: AbortSignal };
   readonly logger: Logger;
   /** The transaction of the inbox. */

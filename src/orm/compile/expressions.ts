@@ -137,7 +137,10 @@ export function compileFragment(parts: readonly string[], params: readonly unkno
 }
 
 function compileCall(node: CallNode, scope: Scope, context: Context): string {
-  if (node.aggregate) checkNesting(node, scope);
+  if (node.aggregate) {
+    checkNesting(node, scope);
+    checkNumbers(node, scope, context);
+  }
   const many = node.aggregate ? manyOf(node, scope) : undefined;
   if (many) return aggregateOfMany(node, many, scope, context);
   const args = node.args.map((arg) => context.expression(arg, scope));
@@ -150,6 +153,19 @@ function checkNesting(node: CallNode, { annotations }: Scope): void {
   if (node.args.some((arg) => isAggregate(arg, annotations)))
     throw new FieldError(`${node.name} of another aggregate needs the groups first: use aggregate()`);
 }
+
+/** Fields that an aggregate adds up must hold numbers. PostgreSQL's own error would name a function and a type only. */
+function checkNumbers(node: CallNode, scope: Scope, context: Context): void {
+  if (node.result !== "sum" && node.result !== "float") return;
+  for (const argument of node.args) {
+    if (argument.type !== "path" || Object.hasOwn(scope.annotations, argument.path)) continue;
+    const type = context.typeOf(argument, scope);
+    if (type && !numbers.has(type.kind) && !(type.kind === "interval" && node.result === "sum"))
+      throw new FieldError(`${node.name} needs numbers, and ${shown(argument.path)} is of type ${type.sqlType}`);
+  }
+}
+
+const numbers: ReadonlySet<string> = new Set(["smallInt", "int", "bigInt", "float", "decimal", "custom"]);
 
 function callSql(node: CallNode, args: readonly string[], scope: Scope, context: Context): string {
   const list = node.name === "count" && args.length === 0 ? "*" : args.join(", ");

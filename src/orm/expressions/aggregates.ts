@@ -6,6 +6,7 @@
 import { ValueError } from "../../kit/value-error.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import { type Argument, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
+import type { Numbers } from "./q.js";
 
 interface Distinct {
   readonly distinct?: boolean;
@@ -22,14 +23,14 @@ export function count(of?: Argument<string, unknown>, options: Distinct = {}): F
 }
 
 /** The sum; null without rows. A sum of 64-bit integers is a bigint, of decimals a string. */
-export function sum<const P extends string, X = never>(
+export function sum<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
   options: Distinct = {},
 ): FunctionCall<PathRef<P> | null, P, X> {
   return aggregate("sum", [of], { result: "sum", ...options });
 }
 
-export function avg<const P extends string, X = never>(
+export function avg<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
   options: Distinct = {},
 ): FunctionCall<number | null, P, X> {
@@ -50,7 +51,7 @@ interface Population {
 }
 
 /** The standard deviation of a sample; null for one row. With `population`, that of all rows. */
-export function stddev<const P extends string, X = never>(
+export function stddev<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
   { population = false }: Population = {},
 ): FunctionCall<number | null, P, X> {
@@ -58,7 +59,7 @@ export function stddev<const P extends string, X = never>(
 }
 
 /** The variance of a sample; null for one row. With `population`, that of all rows. */
-export function variance<const P extends string, X = never>(
+export function variance<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
   { population = false }: Population = {},
 ): FunctionCall<number | null, P, X> {
@@ -66,7 +67,7 @@ export function variance<const P extends string, X = never>(
 }
 
 /** The value below which a fraction of the rows lies, interpolated: `percentile(0.95, "duration")`. */
-export function percentile<const P extends string, X = never>(
+export function percentile<const P extends string, X = Numbers<P>>(
   fraction: number,
   of: Argument<P, X>,
 ): FunctionCall<number | null, P, X> {
@@ -82,7 +83,7 @@ export function percentileDisc<const P extends string, X = never>(
 }
 
 /** The value in the middle, interpolated between two. */
-export function median<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<number | null, P, X> {
+export function median<const P extends string, X = Numbers<P>>(of: Argument<P, X>): FunctionCall<number | null, P, X> {
   return percentile(0.5, of);
 }
 

@@ -43,6 +43,12 @@ export interface GivenAt<Path extends string, W> {
   readonly path: Path;
 }
 
+/** The condition that a path leads to numbers. */
+export interface Numbers<Path extends string> {
+  readonly keys: never;
+  readonly numbers: Path;
+}
+
 /** The fields that an expression reads. */
 export type PathsOf<E> = E extends { readonly [paths]: infer P } ? P & string : never;
 /** The lookups in an expression or a condition. */

@@ -1,7 +1,7 @@
 /** The types that check conditions and expressions against a model. */
 
 import type { AnyExpression, Fitting, OuterField, outerPaths } from "../expressions/expression.js";
-import type { ConditionsOf, Given, PathsOf, Suggestible, Uses } from "../expressions/q.js";
+import type { ConditionsOf, Given, Numbers, PathsOf, Suggestible, Uses } from "../expressions/q.js";
 import type {
   CompositeNames,
   FieldsOf,
@@ -20,6 +20,7 @@ import type {
   Name,
   NamePattern,
   NoSuchField,
+  NotNumbers,
   OwnNames,
 } from "./path-types.js";
 import type { KeySuggestions, LookupValue, NoSuchLookup, WhereKeys } from "./where-types.js";
@@ -113,8 +114,20 @@ type PathErrors<M, A, P extends string> = [P] extends [never]
     : Uses<Extract<CheckedPath<FieldsOf<M>, A, P>, string>, unknown>;
 
 /** Nothing to add if all lookups exist and their values fit; otherwise the lookups with the types that they must have. */
-type LookupErrors<M, A, X> = [X] extends [never] ? unknown : ErrorsIn<WrongLookups<M, A, X>>;
+type LookupErrors<M, A, X> = [X] extends [never]
+  ? unknown
+  : ErrorsIn<WrongLookups<M, A, X>> & NumberErrors<FieldsOf<M>, A, X>;
 type ErrorsIn<Wrong> = [Wrong] extends [never] ? unknown : Uses<string, { readonly lookups: Wrong }>;
+
+type NumberErrors<F, A, X> = [Extract<X, Numbers<string>>] extends [never]
+  ? unknown
+  : ErrorOfNumber<NotNumbers<F, A, Extract<X, Numbers<string>>["numbers"]>>;
+type ErrorOfNumber<Wrong> = [Wrong] extends [never] ? unknown : NotANumber<Wrong>;
+
+/** A field in a sum or an average that holds no numbers; the compiler shows this in its message. */
+export interface NotANumber<Path> {
+  readonly "this field holds no numbers": Path;
+}
 
 type WrongLookups<M, A, X> = X extends { readonly path: infer Path extends string; readonly lookups: infer W }
   ? Unfit<AfterMany<FieldsOf<M>, Path>, unknown, W>

@@ -147,6 +147,26 @@ type JsonMember<T, Key extends string> = T extends readonly (infer Item)[]
         : never
     : never;
 
+/** The paths to fields that cannot be added up. The kind of the field decides: a decimal is a string in JavaScript. */
+export type NotNumbers<F, A, Path> = Path extends keyof A
+  ? never
+  : Path extends keyof F
+    ? KindOf<F[Path]> extends "decimal" | "interval" | "custom"
+      ? never
+      : KindOf<F[Path]> extends "json"
+        ? Path
+        : NotNumber<PathValue<F, A, Path & string>, Path>
+    : Path extends `${infer Head}__${infer Rest}`
+      ? Head extends RelationNames<F>
+        ? [NotNumbers<TargetFields<F[Head]>, unknown, Rest>] extends [never]
+          ? never
+          : Path
+        : Head extends JsonNames<F>
+          ? Path
+          : NotNumber<PathValue<F, A, Path>, Path>
+      : NotNumber<PathValue<F, A, Path & string>, Path>;
+type NotNumber<Value, Path> = [Value] extends [number | bigint | null] ? never : Path;
+
 /** The path if it exists; otherwise the names that exist, which the compiler and editors show. */
 export type CheckedPath<F, A, Path, Several = SeveralFields> = Path extends string
   ? [PathValue<F, A, Path>] extends [NoSuchField<string> | Several | null]

@@ -111,9 +111,11 @@ export class Jobs {
     }
   }
 
-  #enqueue(job: JobSettings, given: unknown, { key, delay, priority }: EnqueueSettings, tx: Queries): Promise<string> {
+  #enqueue(job: JobSettings, given: unknown, settings: EnqueueSettings, tx: Queries): Promise<string> {
+    const { key = null, keepKey, delay, priority } = settings;
+    if (keepKey > 0 && key === null) throw new ValueError("option 'keepKey' of enqueue() needs 'key'");
     const value = jsonText(given, "the value of the job", job.name);
-    const added = { name: job.name, key: key ?? null, value, delay: milliseconds(delay), priority };
+    const added = { name: job.name, key, keepKey, value, delay: milliseconds(delay), priority };
     if (this.tracer === null) return this.#add(added, tx);
     const span = addingSpan(this.tracer, "enqueue", job.name);
     return inSpan(
@@ -168,7 +170,7 @@ export class Jobs {
   #run(job: JobSettings, row: JobRow, signals: WorkSignals, end: WorkEnd): void {
     const failed = (error: unknown): void => end(true, error);
     // A job that ends its process each time is not run forever.
-    if (row.cancel || row.attempts > job.retries + 1) {
+    if (row.cancel || row.lost > job.maxLost) {
       const [status, error] = row.cancel
         ? (["cancelled", null] as const)
         : (["failed", "the job did not end"] as const);
@@ -239,12 +241,14 @@ export class Jobs {
     if (signals.cancelled.aborted) return this.#settle(row, "cancelled", null);
     const text = errorText(error);
     const fields = { job: job.name, id: row.id, attempt: row.attempts, error };
-    if (row.attempts > job.retries || error instanceof JobRefused) {
+    // Attempts whose worker was lost are not failures of the job.
+    const failures = row.attempts - row.lost;
+    if (failures > job.retries || error instanceof JobRefused) {
       this.logger.error("a job failed", fields);
       return this.#settle(row, "failed", text);
     }
     this.logger.warn("a job failed and is tried again", fields);
-    const retryAfter = backoff(row.attempts - 1, job.backoff * 1000, longestPause);
+    const retryAfter = backoff(failures - 1, job.backoff * 1000, longestPause);
     await this.storage.settle(row, { status: "waiting", error: text, retryAfter });
     return true;
   }
@@ -283,6 +287,7 @@ export class Jobs {
     const { retention: age, retentionCount: count } = this.settings;
     try {
       await deleteFinished(this.db, this.storage.table, { age, count });
+      await this.storage.deleteKeys();
     } catch (error) {
       this.logger.warn("finished jobs were not deleted", { error });
     }

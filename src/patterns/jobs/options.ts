@@ -38,6 +38,8 @@ const jobOptions = options("app.job()", {
   schema: option(isSchema),
   /** Attempts after the first one. Default 5. */
   retries: option(is.integer(0, 10_000), 5),
+  /** Attempts without an end, as of a worker that was killed, after which the job has failed. Default 10. */
+  maxLost: option(is.integer(0, 10_000), 10),
   /** Jobs of this name that one process runs at the same time. Default 10. */
   concurrency: option(is.integer(1, 10_000), 10),
   /** Time for one attempt. Default: no limit. */
@@ -58,6 +60,8 @@ const enqueueOptions = options("enqueue()", {
   delay: option.duration(0),
   /** While a job with this key is not finished, another one is not added. */
   key: option(isKey),
+  /** Time for which the key stands for this job, also after its end and its deletion. Default 0: the key is free after the end. */
+  keepKey: option.duration(0),
   /** Higher ones are run first. Default 0. */
   priority: option(is.integer(-32_768, 32_767), 0),
   /** The transaction to take part in. Default: the one around the caller, if there is one. */

@@ -96,7 +96,7 @@ export class JobRecords {
   async retry(id: string): Promise<boolean> {
     try {
       const { rowCount } = await this.#db.execute(
-        `update ${this.#table} set status = 'waiting', finished_at = null, attempts = 0, cancel = false, owner = null,
+        `update ${this.#table} set status = 'waiting', finished_at = null, attempts = 0, lost = 0, cancel = false, owner = null,
            run_at = clock_timestamp()
          where id = $1 and status in ('failed', 'cancelled')`,
         [id],

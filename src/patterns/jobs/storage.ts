@@ -1,4 +1,5 @@
 import { Batch } from "../../durable/batch.js";
+import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Leased, Renewals } from "../../durable/leased-worker.js";
 import { freeText } from "../../durable/silent-workers.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
@@ -7,7 +8,10 @@ import type { JobStatus } from "./records.js";
 
 export interface JobRow extends Leased {
   readonly value: unknown;
+  /** All attempts, with the present one. */
   readonly attempts: number;
+  /** Those without an end: their worker has died, or was paused past its lease. */
+  readonly lost: number;
   readonly cancel: boolean;
   readonly trace: StoredTrace | null;
 }
@@ -15,12 +19,19 @@ export interface JobRow extends Leased {
 export interface NewJob {
   readonly name: string;
   readonly key: string | null;
+  /** Seconds for which the key stands for this job, whatever becomes of it. */
+  readonly keepKey?: number;
   /** As JSON text. */
   readonly value: string;
   /** Milliseconds until it is due. */
   readonly delay: number;
   readonly priority: number;
   readonly trace?: StoredTrace | null;
+}
+
+export interface InsertedJob {
+  readonly id: string;
+  readonly isNew: boolean;
 }
 
 /** The end of an attempt. */
@@ -46,6 +57,7 @@ const mostLooked = 1000;
 /** The statements that add and run jobs. Each change of a claimed job checks its token. */
 export class JobStorage {
   readonly table: string;
+  readonly keys: string;
   readonly #added = new Batch<NewJob, string>((items) => this.#add(items));
   readonly #done = new Batch<Leased, boolean>((items) => this.#finish(items));
   readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
@@ -59,6 +71,7 @@ export class JobStorage {
     readonly onAdded: () => void = () => {},
   ) {
     this.table = `"${schema}".jobs`;
+    this.keys = `"${schema}".job_keys`;
   }
 
   /** Adds a job outside of a transaction. Those without a key that are added at the same time share a statement. */
@@ -70,21 +83,49 @@ export class JobStorage {
     });
   }
 
-  /** Adds a job; if one with its key is not finished yet, returns that one. */
-  async insert(job: NewJob, within: Queries): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  /** Adds a job; if one with its key is not finished yet, or its key is kept, returns that one. */
+  async insert(job: NewJob, within: Queries): Promise<InsertedJob> {
+    const { name, key, keepKey = 0 } = job;
+    if (keepKey === 0) return this.#insert(job, within);
+    if (within.kind !== "transaction") return boundedTransaction(within, (tx) => this.insert(job, tx));
+    // Others with this key wait here for the end of the transaction.
+    const kept = await within.fetchval<string>(
+      `with k as (insert into ${this.keys} (name, key, job_id, until) values ($1, $2, 0, '-infinity')
+         on conflict (name, key) do update set name = excluded.name returning job_id, until)
+       select job_id::text from k where until > clock_timestamp()`,
+      [name, key],
+    );
+    if (kept !== null) return { id: kept, isNew: false };
+    const added = await this.#insert(job, within);
+    await within.execute(
+      `update ${this.keys} set job_id = $3, until = clock_timestamp() + $4::float8 * interval '1 second'
+       where name = $1 and key = $2`,
+      [name, key, added.id, keepKey],
+    );
+    return added;
+  }
+
+  async #insert(job: NewJob, within: Queries): Promise<InsertedJob> {
+    const kept = `select job_id as id from ${this.keys} where name = $1 and key = $2 and until > clock_timestamp()`;
     for (;;) {
       const id = await within.fetchval<string>(
         `insert into ${this.table} (name, key, value, run_at, priority, trace)
-         values ($1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5, $6)
+         select $1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5, $6 where not exists (${kept})
          on conflict (name, key) where finished_at is null and key is not null do nothing returning id::text`,
         [job.name, job.key, job.value, job.delay, job.priority, job.trace == null ? null : JSON.stringify(job.trace)],
       );
       if (id !== null) return { id, isNew: true };
-      const text = `select id::text from ${this.table} where name = $1 and key = $2 and finished_at is null`;
+      const text = `select id::text from (${kept}
+        union all select id from ${this.table} where name = $1 and key = $2 and finished_at is null) j limit 1`;
       const known = await within.fetchval<string>(text, [job.name, job.key]);
       // Finished between the two statements: then there is room for a new one.
       if (known !== null) return { id: known, isNew: false };
     }
+  }
+
+  /** Deletes keys whose time is over. */
+  async deleteKeys(): Promise<void> {
+    await this.db.execute(`delete from ${this.keys} where until <= statement_timestamp()`);
   }
 
   /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
@@ -123,7 +164,8 @@ export class JobStorage {
          select (select j.priority from ${this.table} j where j.name = $1 and j.finished_at is null and j.priority < p.priority
            order by j.priority desc limit 1)
          from p where p.priority is not null)
-       update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1, started_at = clock_timestamp(),
+       update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
+         lost = lost + case when owner is null then 0 else 1 end, started_at = clock_timestamp(),
          lease_until = clock_timestamp() + $3 * interval '1 millisecond'
        where id = any (array(
          select due.id from p cross join lateral (
@@ -132,7 +174,7 @@ export class JobStorage {
              and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
            order by j.run_at, j.id limit $4 for update skip locked) due
          limit $4))
-       returning id::text, token, value, attempts, cancel, trace`,
+       returning id::text, token, value, attempts, lost, cancel, trace`,
       [name, this.owner, this.leaseMs, limit, inProgress],
     );
   }

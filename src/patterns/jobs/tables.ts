@@ -45,5 +45,18 @@ alter table "${schema}".jobs add column if not exists trace jsonb;
 -- A claim finds room on the page of its job, and leaves the indexes alone.
 alter table "${schema}".jobs set (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 `,
+    (schema) => `
+-- Keys that stand for their job after its end.
+create table if not exists "${schema}".job_keys (
+  name text not null,
+  key text not null,
+  job_id bigint not null,
+  until timestamptz not null,
+  primary key (name, key)
+);
+create index if not exists job_keys_until on "${schema}".job_keys (until);
+-- Attempts whose worker has died or was paused: they are no failures of the job.
+alter table "${schema}".jobs add column if not exists lost int not null default 0;
+`,
   ],
 };

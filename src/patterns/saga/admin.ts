@@ -174,7 +174,7 @@ export class SagaAdmin {
    * continues with the present ones: those that have no result yet are run, in their order.
    */
   async resume(id: string): Promise<void> {
-    const set = "status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0";
+    const set = "status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0, lost = 0";
     const moved = await this.#placeInPresent(id);
     if (moved === null) return this.#update(id, "resumed", "parked", set);
     const place = "branches = '{}', waiting_for = null, waiting_since = null, wait_until = null, step = $4, steps = $5";
@@ -197,7 +197,7 @@ export class SagaAdmin {
 
   /** Leaves out the compensation that parked a saga, and continues with the next one. */
   skip(id: string): Promise<void> {
-    const set = "status = 'compensating', attempt = 0, step = step - 1";
+    const set = "status = 'compensating', attempt = 0, lost = 0, step = step - 1";
     return this.#update(id, "skipped", "parked", set, "parked_from is null");
   }
 

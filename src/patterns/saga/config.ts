@@ -9,6 +9,8 @@ export class SagaConfig extends config(
   {
     /** Attempts of a step after its first one. Default 3. */
     maxRetries: option(is.integer(0, 1000), 3),
+    /** Attempts of a step without an end, as of a worker that was killed, after which the saga is compensated. Default 10. */
+    maxLost: option(is.integer(0, 1000), 10),
     /** Time that a whole saga may take before it is compensated; 0 for no limit. Default 1 minute. */
     timeoutMs: option.milliseconds("1m"),
     /** The schema of the tables in PostgreSQL. Default `stoa`. */
@@ -25,6 +27,8 @@ export class SagaConfig extends config(
     retention: option.duration("30d"),
     /** The most finished sagas that are kept, and the most messages for waits. Default 100000. */
     retentionCount: option(is.integer(0), 100_000),
+    /** Time for which the ids of deleted sagas are known: a start with one begins nothing. Default 90 days. */
+    keepIds: option.duration("90d"),
     /** Time for which messages and events are kept for sagas that wait for them later. Default 7 days. */
     inbox: option.duration("7d"),
     /** Time for which a saga is due in a version that no worker knows, before it is parked. Default 1 minute. */

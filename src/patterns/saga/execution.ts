@@ -12,6 +12,7 @@ import type { WaitStorage } from "./wait-storage.js";
 
 export interface DriverSettings {
   readonly maxRetries: number;
+  readonly maxLost: number;
   readonly backoffMs: number;
   readonly timeoutMs: number;
 }
@@ -71,6 +72,11 @@ export class Execution {
   get end(): string | null {
     if (this.#now.cancel || this.signals.cancelled.aborted) return "the end of the saga was asked for";
     return this.left <= 0 ? "the time of the saga is over" : null;
+  }
+
+  /** True if too many drivers were lost at this unit: a step that ends its process each time is not begun forever. */
+  get isDeadly(): boolean {
+    return this.#now.lost > this.parts.settings.maxLost;
   }
 
   note(change: Transition): void {

@@ -17,6 +17,8 @@ export interface SagaRow extends Leased {
   readonly results: Readonly<Record<string, unknown>>;
   readonly step: number;
   readonly attempt: number;
+  /** Drivers that were lost since the unit began: they died, or were paused past their lease. */
+  readonly lost: number;
   readonly branches: Readonly<Record<string, number>>;
   readonly inflight: readonly string[];
   readonly unknown: readonly string[];
@@ -60,6 +62,7 @@ export function applied(row: SagaRow, changes: readonly Transition[]): SagaRow {
     if (status !== undefined) next.status = status;
     if (step !== undefined) next.step = step;
     if (attempt !== undefined) next.attempt = attempt;
+    if (attempt === 0) next.lost = 0;
     if (branches !== undefined) next.branches = branches;
     if (inflight !== undefined) next.inflight = inflight;
     if (unknown !== undefined) next.unknown = unknown;
@@ -74,7 +77,7 @@ export function isFinished(status: StoredStatus): boolean {
   return status === "completed" || status === "compensated" || status === "aborted";
 }
 
-export const rowFields = `id, token, name, version, parent_id as "parentId", status, input, results, step, attempt, branches,
+export const rowFields = `id, token, name, version, parent_id as "parentId", status, input, results, step, attempt, lost, branches,
   inflight, unknown, error, cancel, trace, waiting_for as "waitingFor",
   (extract(epoch from nullif(wait_until, 'infinity') - clock_timestamp()) * 1000)::float8 as "waitLeft",
   (extract(epoch from deadline - coalesce(waiting_since, clock_timestamp())) * 1000)::float8 as left`;

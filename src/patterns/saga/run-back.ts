@@ -28,6 +28,12 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
   const { row } = execution;
   const number = row.attempt + 1;
   const log = { logStep: step.name, logAttempt: number };
+  const park = async (error: string): Promise<false> => {
+    logger.error("a saga is parked: a compensation failed", { saga: row.name, id: row.id, step: step.name, error });
+    await execution.change({ event: "parked", status: "parked", logError: error, wakeAfter: 0, ...log });
+    return false;
+  };
+  if (execution.isDeadly) return park("the compensation did not end");
   await execution.change({ event: "compensation started", attempt: number, ...log });
   const span = execution.span(step.name, number, "compensate");
   const outcome = await attempted(
@@ -47,13 +53,9 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
     return true;
   }
   const error = errorText(outcome.error);
-  if (number > step.compensateRetries) {
-    const fields = { saga: row.name, id: row.id, step: step.name, error };
-    logger.error("a saga is parked: a compensation failed", fields);
-    await execution.change({ event: "parked", status: "parked", logError: error, wakeAfter: 0, ...log });
-    return false;
-  }
-  const wakeAfter = backoff(number - 1, settings.backoffMs, longestPause);
+  const failures = number - row.lost;
+  if (failures > step.compensateRetries) return park(error);
+  const wakeAfter = backoff(failures - 1, settings.backoffMs, longestPause);
   await execution.change({ event: "compensation failed", logError: error, wakeAfter, ...log });
   return false;
 }

@@ -46,8 +46,7 @@ async function runBranch(execution: Execution, step: Step, at: number, group: { 
     const { lost, draining } = execution.signals;
     if (lost.aborted || draining.aborted || group.failed || execution.end !== null) return { kind: "left" };
     const number = (execution.row.branches[step.name] ?? 0) + 1;
-    // A step that ends the process each time is not begun forever.
-    if (number > retries + 1) return failed(group, execution.row.error ?? "the step did not end");
+    if (execution.isDeadly) return failed(group, execution.row.error ?? "the step did not end");
     const log = { logStep: step.name, logAttempt: number };
     await execution.write(
       (row, changes) => execution.parts.storage.transition(row, changes),
@@ -80,10 +79,12 @@ async function runBranch(execution: Execution, step: Step, at: number, group: { 
     if (result !== undefined) return { kind: "done" };
     const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
     const over = event === "action timed out" && execution.row.left !== null && step.timeoutMs === undefined;
-    if (refused || over || number > retries || execution.end !== null) return failed(group, error);
+    // A lost driver may have had other branches under way: an attempt too many is better than one too few.
+    const failures = Math.max(number - execution.row.lost, 1);
+    if (refused || over || failures > retries || execution.end !== null) return failed(group, error);
     await pause(
       execution,
-      Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
+      Math.min(backoff(failures - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
     );
   }
 }

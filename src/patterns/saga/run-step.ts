@@ -28,8 +28,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
     });
     return true;
   }
-  // A step that ends the process each time is not begun forever.
-  if (number > retries + 1) return execution.turnBack(node, row.error ?? "the step did not end");
+  if (execution.isDeadly) return execution.turnBack(node, row.error ?? "the step did not end");
   const log = { logStep: step.name, logAttempt: number };
   await execution.change({ event: "action started", attempt: number, inflight: [step.name], ...log });
   const outcome = await runAction(execution, step, number, node.at);
@@ -58,7 +57,9 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   const timedOut = event === "action timed out";
   // Without a time of the step it was the time of the saga.
   const over = execution.end !== null || (timedOut && execution.row.left !== null && step.timeoutMs === undefined);
-  if (over || number > retries || outcome.error instanceof StepRefused) {
+  // Attempts whose driver was lost are not failures of the step.
+  const failures = number - row.lost;
+  if (over || failures > retries || outcome.error instanceof StepRefused) {
     return execution.turnBack(node, error, { unknown: unknown ? [step.name] : [], event, ...log });
   }
   await execution.change({
@@ -68,7 +69,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
     error,
     logError: error,
     // The end of its time is noticed in time, too.
-    wakeAfter: Math.min(backoff(number - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
+    wakeAfter: Math.min(backoff(failures - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
     ...log,
   });
   return false;

@@ -149,7 +149,7 @@ async function newChild(execution: Execution, child: SagaDefinition, given: unkn
   const timeoutMs = child.timeoutMs ?? execution.parts.settings.timeoutMs;
   const { id: parentId, trace } = execution.row;
   const { name, version, steps } = child;
-  return { id, name, version, steps, input, timeoutMs, parentId, trace };
+  return { id, givenId: false, name, version, steps, input, timeoutMs, parentId, trace };
 }
 
 function childIdOf({ row }: Execution, node: SagaNode): string {

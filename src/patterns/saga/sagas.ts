@@ -81,12 +81,12 @@ export class Sagas {
   async open(): Promise<void> {
     await installTables(this.db, this.config.schema, sagaTables);
     await this.#doorbell.open();
-    const { schema, concurrency, maxRetries, timeoutMs } = this.config;
+    const { schema, concurrency, maxRetries, maxLost, timeoutMs } = this.config;
     const { leaseMs, owner } = this.storage;
     const parts: DriverParts = {
       storage: this.storage,
       waits: this.waits,
-      settings: { maxRetries, timeoutMs, backoffMs: milliseconds(this.config.backoff) },
+      settings: { maxRetries, maxLost, timeoutMs, backoffMs: milliseconds(this.config.backoff) },
       logger: this.logger,
       tracer: this.tracer,
       ring: this.ring,
@@ -131,7 +131,7 @@ export class Sagas {
     const input = jsonText(await checkedInput(definition, given), "the input of the saga", definition.name);
     const { name, version, steps } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
-    const added = { id, name, version, steps, input, timeoutMs };
+    const added = { id, givenId: options.id !== undefined, name, version, steps, input, timeoutMs };
     if (this.tracer === null) await this.#insert(added, tx);
     else {
       const span = addingSpan(this.tracer, "start", name);

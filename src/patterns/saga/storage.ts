@@ -37,10 +37,17 @@ export function knownText(row: string, first: number): string {
 
 export interface NewSaga extends Known {
   readonly id: string;
+  /** False for an id that was made up. */
+  readonly givenId?: boolean;
   readonly input: string;
   readonly timeoutMs: number;
   readonly parentId?: string;
   readonly trace?: StoredTrace | null;
+}
+
+/** The hash by which the input of a deleted saga is known. */
+export function hashText(input: string): string {
+  return `sha256(convert_to((${input})::text, 'UTF8'))`;
 }
 
 /** The statements of sagas. Each is one round trip, and each change checks the token. */
@@ -48,6 +55,8 @@ export class SagaStorage {
   readonly sagas: string;
   readonly log: string;
   readonly inbox: string;
+  /** The ids of executions that were deleted. */
+  readonly ids: string;
   readonly #changeText: string;
   readonly #inserts = new Batch<NewSaga, boolean>((items) => this.#insert(items, this.db));
   readonly #changes = new Batch<ChangeRecord, number | null | undefined>((items) => this.#change(items, this.db));
@@ -61,10 +70,11 @@ export class SagaStorage {
     this.sagas = `"${schema}".sagas`;
     this.log = `"${schema}".saga_log`;
     this.inbox = `"${schema}".saga_inbox`;
+    this.ids = `"${schema}".saga_ids`;
     this.#changeText = changeText(this.sagas, this.log);
   }
 
-  /** Inserts a saga unless there is one with its id; returns the one that is there. Starts at the same time share a statement. */
+  /** Inserts a saga unless there is, or was, one with its id; returns that one. Starts at the same time share a statement. */
   async insert(
     given: NewSaga,
     within: Queries,
@@ -72,7 +82,8 @@ export class SagaStorage {
     const inserted =
       within.kind === "database" ? await this.#inserts.add(given) : (await this.#insert([given], within))[0];
     if (inserted) return { isNew: true, name: given.name, same: true };
-    const text = `select name, input = $2::jsonb as same from ${this.sagas} where id = $1`;
+    const text = `select name, input = $2::jsonb as same from ${this.sagas} where id = $1
+      union all select name, input_hash = ${hashText("$2::jsonb")} from ${this.ids} where id = $1 limit 1`;
     const found = await within.fetchrow<{ name: string; same: boolean }>(text, [given.id, given.input]);
     // It can only be absent here if it was deleted in between.
     return { isNew: false, name: found?.name ?? given.name, same: found?.same ?? true };
@@ -82,11 +93,12 @@ export class SagaStorage {
   async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
     const { rows } = await within.fetchArrays(
       `with s as (
-         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps)
+         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps, given_id)
          select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end,
-           parent_id, trace, steps
-         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[], $8::text[])
-           as g (id, name, version, input, timeout, parent_id, trace, steps)
+           parent_id, trace, steps, given
+         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[], $8::text[], $9::boolean[])
+           as g (id, name, version, input, timeout, parent_id, trace, steps, given)
+         where not given or not exists (select from ${this.ids} k where k.id = g.id and k.until > statement_timestamp())
          on conflict (id) do nothing returning id)
        insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
       [
@@ -98,6 +110,7 @@ export class SagaStorage {
         items.map(({ parentId }) => parentId ?? null),
         items.map(({ trace }) => (trace == null ? null : JSON.stringify(trace))),
         items.map(({ steps }) => steps),
+        items.map(({ givenId = true }) => givenId),
       ],
     );
     const inserted = new Set(rows.map(([id]) => id));
@@ -109,7 +122,7 @@ export class SagaStorage {
   claim(known: readonly Known[], limit: number, inProgress: readonly string[] = []): Promise<SagaRow[]> {
     return this.db.fetch<SagaRow>(
       `update ${this.sagas} s
-       set owner = $4, token = token + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+       set owner = $4, token = token + 1, lost = lost + case when owner is null then 0 else 1 end, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
        where id in (
          select id from ${this.sagas} s
          where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) <= statement_timestamp()
@@ -204,6 +217,7 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
     status: next.status,
     step: next.step,
     attempt: next.attempt,
+    lost: next.lost,
     branches: next.branches,
     inflight: next.inflight,
     unknown: next.unknown,
@@ -237,14 +251,14 @@ function changeText(sagas: string, log: string): string {
   const until = `coalesce(case when not c.waited then s.wait_until end, to_timestamp(c.wait_date),
     clock_timestamp() + c.wait_after * interval '1 millisecond', 'infinity')`;
   return `with c as materialized (
-       select * from jsonb_to_recordset($1) as c (id text, token bigint, status text, step int, attempt int, branches jsonb,
+       select * from jsonb_to_recordset($1) as c (id text, token bigint, status text, step int, attempt int, lost int, branches jsonb,
          inflight text[], unknown text[], results jsonb, error text, finished boolean, released boolean, wake_after float8,
          waited boolean, wait_for text, wait_after float8, wait_date float8, log jsonb)),
      held as materialized (
        select s.id, s.token from ${sagas} s, c where s.id = any ($2::text[]) and s.id = c.id and s.token = c.token
        order by s.id desc for update of s),
      changed as (
-       update ${sagas} s set status = c.status, step = c.step, attempt = c.attempt, branches = c.branches,
+       update ${sagas} s set status = c.status, step = c.step, attempt = c.attempt, lost = c.lost, branches = c.branches,
          inflight = c.inflight, unknown = c.unknown, results = s.results || c.results, error = c.error,
          updated_at = clock_timestamp(),
          finished_at = case when c.finished then clock_timestamp() end,

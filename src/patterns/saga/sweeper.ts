@@ -1,6 +1,6 @@
 import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
-import { type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
+import { hashText, type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
 
 /** Rows changed in one statement: a table that was never cleaned must not be locked for long. */
 const atOnce = 1000;
@@ -35,18 +35,30 @@ export class Sweeper {
   }
 
   async sweep(): Promise<void> {
-    const { sagas, inbox, db } = this.storage;
-    const { retention, retentionCount, inbox: kept } = this.config;
+    const { sagas, inbox, ids, db } = this.storage;
+    const { retention, retentionCount, keepIds, inbox: kept } = this.config;
     // Children have no turn of their own: they are deleted with the saga that began them, whose compensation needs them.
-    await this.#repeat(
-      `delete from ${sagas} where id in (
-         select id from ${sagas}
-         where parent_id is null and (finished_at <= statement_timestamp() - $1 * interval '1 second'
-           or (finished_at, id) <= (select finished_at, id from ${sagas} where finished_at is not null and parent_id is null
-             order by finished_at desc, id desc offset $2 limit 1))
-         order by finished_at limit ${atOnce} for update skip locked)`,
-      [retention, retentionCount],
-    );
+    const old = `parent_id is null and (finished_at <= statement_timestamp() - $1 * interval '1 second'
+        or (finished_at, id) <= (select finished_at, id from ${sagas} where finished_at is not null and parent_id is null
+          order by finished_at desc, id desc offset $2 limit 1))
+      order by finished_at limit ${atOnce}`;
+    for (let deleted = atOnce; deleted === atOnce; ) {
+      // A statement of its own: whoever starts the id again sees it here before the saga is deleted.
+      await db.execute(
+        `insert into ${ids} (id, name, input_hash, until)
+         select id, name, ${hashText("input")}, clock_timestamp() + $3::float8 * interval '1 second'
+         from (select * from ${sagas} where ${old}) s where given_id and $3 > 0
+         on conflict (id) do update set name = excluded.name, input_hash = excluded.input_hash, until = excluded.until`,
+        [retention, retentionCount, keepIds],
+      );
+      const { rowCount } = await db.execute(
+        `delete from ${sagas} where id in (select id from ${sagas} where ${old} for update skip locked)
+           and (not given_id or $3::float8 = 0 or exists (select from ${ids} k where k.id = ${sagas}.id))`,
+        [retention, retentionCount, keepIds],
+      );
+      deleted = rowCount;
+    }
+    await db.execute(`delete from ${ids} where until <= statement_timestamp()`);
     await this.#repeat(
       `delete from ${inbox} where number in (
          select number from ${inbox}

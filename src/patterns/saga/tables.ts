@@ -87,5 +87,19 @@ alter table "${schema}".sagas add column if not exists trace jsonb;
 -- The kinds and names of the parts of the definition that it was started with.
 alter table "${schema}".sagas add column if not exists steps text;
 `,
+    (schema) => `
+-- False for an id that was made up: nobody starts it again.
+alter table "${schema}".sagas add column if not exists given_id boolean not null default true;
+-- The ids of executions that were deleted.
+create table if not exists "${schema}".saga_ids (
+  id text primary key,
+  name text not null,
+  input_hash bytea not null,
+  until timestamptz not null
+);
+-- Drivers that were lost at the present attempt: their attempts are no failures of the step.
+alter table "${schema}".sagas add column if not exists lost int not null default 0;
+create index if not exists saga_ids_until on "${schema}".saga_ids (until);
+`,
   ],
 };

@@ -107,7 +107,7 @@ export class WaitStorage {
            update ${sagas} set
              status = case when status = 'completed' then 'compensating' else status end,
              error = coalesce(error, 'the saga that began it is compensated'),
-             cancel = true, finished_at = null, deadline = null, attempt = 0,
+             cancel = true, finished_at = null, deadline = null, attempt = 0, lost = 0,
              wake_at = case when owner is null then clock_timestamp() else wake_at end
            where id = $1 and parent_id = $2 and status in ('completed', 'running') and not (cancel and status = 'running')
            returning id, token)

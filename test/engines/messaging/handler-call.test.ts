@@ -1,7 +1,14 @@
-import { type ConsumeRequest, type Delivery, type DeliverySink, MemoryBroker, topic } from "stoa/messaging";
+import {
+  type ConsumeRequest,
+  type Delivery,
+  type DeliverySink,
+  MemoryBroker,
+  type Message,
+  topic,
+} from "stoa/messaging";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { clients, gate, uniqueTopic, until } from "./harness.js";
+import { clients, connected, gate, uniqueTopic, until } from "./harness.js";
 
 /** A broker that takes acknowledgements at once, as RabbitMQ and Kafka do. */
 class PromptBroker extends MemoryBroker {
@@ -23,6 +30,43 @@ it("A handler that returns a thenable other than a promise has the same limit of
   await until(async () => (await client.deadLetters.list(name)).length === 1);
   const [letter] = await client.deadLetters.list(name);
   expect(letter!.error).toBe("MessagingError: the handler took longer than 0.05 s");
+});
+
+it("A handler whose time was up finds its signal aborted, whatever becomes of the message", async () => {
+  const client = await open();
+  const name = uniqueTopic();
+  const seen: Message[] = [];
+  const retry = { attempts: 2, delay: 0.001 };
+  await client.subscribe(name, { timeout: 0.05, retry }, (message) => new Promise(() => void seen.push(message)));
+  await client.publish(name, 1);
+  await until(async () => (await client.deadLetters.list(name)).length === 1);
+  expect(seen.map(({ attempt, signal }) => [attempt, signal.aborted])).toEqual([
+    [1, true],
+    [2, true],
+  ]);
+});
+
+it("The stop aborts all handlers that run on, also if the broker does not take their messages back", async () => {
+  const broker = gate();
+  class SlowBroker extends MemoryBroker {
+    override consume(request: ConsumeRequest, sink: DeliverySink) {
+      const slow = (delivery: Delivery): Delivery => ({ ...delivery, release: () => broker.opened });
+      return super.consume(request, { ...sink, deliver: (delivery) => sink.deliver(slow(delivery)) });
+    }
+  }
+  const client = await connected({ connect: () => new SlowBroker() });
+  const name = uniqueTopic();
+  const seen: Message[] = [];
+  await client.subscribe(name, {}, (message) => new Promise(() => void seen.push(message)));
+  await client.publish(name, 1);
+  await client.publish(name, 2);
+  await until(() => seen.length === 2);
+  expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+  const ended = client.drain(1);
+  await until(() => seen.every(({ signal }) => signal.aborted));
+  broker.open();
+  await ended;
+  await client.close();
 });
 
 it("The delay of nack and requeue can be text with a unit", async () => {

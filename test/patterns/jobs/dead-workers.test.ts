@@ -10,13 +10,18 @@ describe.each(engines(service("postgres")))("jobs that dead workers have left in
   let app: App;
   let drop: () => Promise<void>;
   let ran = 0;
+  const numbers: number[] = [];
   beforeAll(async () => {
     const made = await engine.make();
     drop = made.drop;
     app = new App();
     app.logger = quiet;
     app.enableDatabase({ url: made.url, poolSize: 5 }).enableJobs({ poll: "50ms" });
-    app.job("deadly", { retries: 2 }, () => void ran++);
+    app.job("deadly", { retries: 2, maxLost: 3 }, () => void ran++);
+    app.job("failing", { retries: 2, backoff: "1ms" }, (_value, { attempt }) => {
+      numbers.push(attempt);
+      throw new Error("no");
+    });
     await app.start();
   });
   afterAll(async () => {
@@ -25,11 +30,11 @@ describe.each(engines(service("postgres")))("jobs that dead workers have left in
   });
 
   /** A job as a worker leaves it that has died: claimed, and its lease is over. */
-  const left = (attempts: number, cancel: boolean): Promise<string | null> =>
+  const left = (lost: number, cancel: boolean, name = "deadly"): Promise<string | null> =>
     app.database.fetchval<string>(
-      `insert into stoa.jobs (name, value, attempts, cancel, owner, token, lease_until)
-       values ('deadly', 'null', $1, $2, 'a dead worker', 1, clock_timestamp() - interval '1 second') returning id::text`,
-      [attempts, cancel],
+      `insert into stoa.jobs (name, value, attempts, lost, cancel, owner, token, lease_until)
+       values ($3, 'null', $1 + 1, $1, $2, 'a dead worker', 1, clock_timestamp() - interval '1 second') returning id::text`,
+      [lost, cancel, name],
     );
   const ended = (id: string | null) =>
     vi.waitFor(async () => {
@@ -41,8 +46,16 @@ describe.each(engines(service("postgres")))("jobs that dead workers have left in
   it("A job that ends its process each time is not run forever", async () => {
     expect(await ended(await left(3, false))).toMatchObject({ status: "failed", error: "the job did not end" });
     expect(ran).toBe(0);
-    expect(await ended(await left(2, false))).toMatchObject({ status: "done", attempts: 3 });
+    expect(await ended(await left(2, false))).toMatchObject({ status: "done", attempts: 4 });
     expect(ran).toBe(1);
+  });
+
+  it("Workers that died use up no retries of a job that has not failed itself", async () => {
+    const job = await ended(await left(4, false, "failing"));
+    expect(job).toMatchObject({ status: "failed", error: "Error: no", attempts: 8 });
+    expect(numbers).toEqual([6, 7, 8]);
+    expect(await app.jobs.retry(job!.id)).toBe(true);
+    await vi.waitFor(() => expect(numbers).toEqual([6, 7, 8, 1, 2, 3]), patient);
   });
 
   it("A job whose worker died after its end was asked for is cancelled", async () => {

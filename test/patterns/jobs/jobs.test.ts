@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import { deleteFinished } from "../../../src/durable/retention.js";
+import type { Transaction } from "../../../src/engines/db/database.js";
 import type { Job } from "../../../src/patterns/jobs/feature.js";
 import { NextDue } from "../../../src/patterns/jobs/next-due.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
@@ -328,6 +329,44 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     expect(await names()).toEqual(["day 1", "day 2", "day 3", "day 4", "waits"]);
     await deleteFinished(app.database, table, { age: 4.5 * 86_400, count: 2 });
     expect(await names()).toEqual(["day 1", "day 2", "waits"]);
+  });
+
+  it("A key that is kept stands for its job after the job has ended and was deleted", async () => {
+    const key = "kept";
+    const add = (keepKey?: "1h") => jobs.mail.enqueue({ to: "kept" }, { key, ...(keepKey ? { keepKey } : {}) });
+    const all = await Promise.all([add("1h"), add("1h"), add("1h")]);
+    expect(new Set(all).size).toBe(1);
+    const id = all[0]!;
+    await ended(id, "done");
+    expect(await add("1h")).toBe(id);
+    expect(await add()).toBe(id);
+    await app.database.execute("delete from stoa.jobs where id = $1", [id]);
+    expect(await add("1h")).toBe(id);
+    expect(await app.database.transaction((tx) => jobs.mail.enqueue({ to: "kept" }, { key, keepKey: "1h", tx }))).toBe(
+      id,
+    );
+    expect(ran.filter((each) => Array.isArray(each) && each[0] === "kept")).toHaveLength(1);
+    const storage = new JobStorage(app.database, "stoa", "me", 60_000);
+    await storage.deleteKeys();
+    expect(await add()).toBe(id);
+    await app.database.execute("update stoa.job_keys set until = clock_timestamp() where key = $1", [key]);
+    await storage.deleteKeys();
+    expect(await app.database.fetchval("select count(*) from stoa.job_keys")).toBe(0);
+    expect(await add()).not.toBe(id);
+    await expect(jobs.mail.enqueue({ to: "x" }, { keepKey: "1h" })).rejects.toThrow("needs 'key'");
+  });
+
+  it("A key that is kept is free if its transaction is rolled back", async () => {
+    const add = (tx?: Transaction) => jobs.mail.enqueue({ to: "gone" }, { key: "gone", keepKey: "1h", tx });
+    let first: string | undefined;
+    const failing = app.database.transaction(async (tx) => {
+      first = await add(tx);
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    const second = await add();
+    expect(second).not.toBe(first);
+    await ended(second, "done");
   });
 
   it("A failed job is not run again while another one with its key waits", async () => {

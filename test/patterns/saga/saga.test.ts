@@ -258,15 +258,76 @@ describe.each(engines(server))("sagas in $name", (engine) => {
         compensate: () => void ran.push("undone"),
       }),
     );
-    // As two workers leave it that have died in the step.
+    // As eleven workers leave it that have died in the step.
     const id = await app.database.transaction(async (tx) => {
       const started = await handle.start(null, { tx });
-      await tx.execute("update stoa.sagas set attempt = 2, inflight = '{deadly}' where id = $1", [started]);
+      await tx.execute(
+        "update stoa.sagas set attempt = 11, lost = 10, inflight = '{deadly}', owner = 'dead' where id = $1",
+        [started],
+      );
       return started;
     });
     const run = await handle.wait(id, patient);
     expect(run).toMatchObject({ status: "compensated", error: "the step did not end" });
     expect(ran).toEqual(["undone"]);
+  });
+
+  it("Workers that died use up no retries of a step or a compensation that has not failed itself", async () => {
+    const ran: (readonly [string, number])[] = [];
+    const handle = app.saga(
+      saga(name())
+        .step("first", {
+          action: ({ attempt }) => void ran.push(["first", attempt]),
+          compensate({ attempt }) {
+            ran.push(["undone", attempt]);
+            throw new Error("not undone");
+          },
+          compensateRetries: 1,
+        })
+        .step("failing", {
+          retries: 1,
+          action({ attempt }) {
+            ran.push(["failing", attempt]);
+            throw new Error("no");
+          },
+        }),
+    );
+    const id = await app.database.transaction(async (tx) => {
+      const started = await handle.start(null, { tx });
+      // As five workers leave it that have died in the first step.
+      await tx.execute(
+        "update stoa.sagas set attempt = 5, lost = 4, inflight = '{first}', owner = 'dead' where id = $1",
+        [started],
+      );
+      return started;
+    });
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "parked", error: "Error: no" });
+    const once = [
+      ["undone", 1],
+      ["undone", 2],
+    ];
+    expect(ran).toEqual([["first", 6], ["failing", 1], ["failing", 2], ...once]);
+    // As five workers leave it that have died in the compensation.
+    await app.database.execute(
+      "update stoa.sagas set status = 'compensating', attempt = 5, lost = 4, owner = 'dead', wake_at = now() where id = $1",
+      [id],
+    );
+    await vi.waitFor(
+      () =>
+        expect(ran.slice(5)).toEqual([
+          ["undone", 6],
+          ["undone", 7],
+        ]),
+      { timeout: 60_000, interval: 10 },
+    );
+    await handle.wait(id, patient);
+    await app.database.execute(
+      "update stoa.sagas set status = 'compensating', attempt = 11, lost = 10, owner = 'dead', wake_at = now() where id = $1",
+      [id],
+    );
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "parked" });
+    expect((await app.sagas.log(id)).at(-1)).toMatchObject({ event: "parked", error: "the compensation did not end" });
+    expect(ran).toHaveLength(7);
   });
 
   it("A failing compensation parks the saga, and a person resumes, skips or aborts it", async () => {
@@ -397,6 +458,35 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     await sweep({ retention: "1d", retentionCount: 100 });
     expect(await app.sagas.get(ids[2]!)).toBeNull();
     expect(await app.sagas.log(ids[2]!)).toEqual([]);
+  });
+
+  it("A start with the id of a saga that was deleted begins nothing while its id is kept", async () => {
+    const action = vi.fn(() => 1);
+    const handle = app.saga(saga(name()).step("a", { action }));
+    const id = `kept ${name()}`;
+    await handle.start({ b: 1, a: 2 }, { id });
+    const other = await handle.start(1);
+    await handle.wait(id, patient);
+    await handle.wait(other, patient);
+    const sweep = async (keepIds: number) => {
+      const storage = new SagaStorage(app.database, "stoa", "x", 1000);
+      await new Sweeper(storage, new SagaConfig({ retentionCount: 0, keepIds }), quiet, () => []).sweep();
+    };
+    await sweep(3600);
+    expect(await app.sagas.get(id)).toBeNull();
+    expect(await app.database.fetchval("select count(*) from stoa.saga_ids where id in ($1, $2)", [id, other])).toBe(1);
+    expect(await handle.start({ a: 2, b: 1 }, { id })).toBe(id);
+    await app.database.transaction((tx) => handle.start({ a: 2, b: 1 }, { id, tx }));
+    expect(await app.sagas.get(id)).toBeNull();
+    await expect(handle.start({ a: 3 }, { id })).rejects.toMatchObject({ code: "CONFLICT" });
+    await app.database.execute(
+      "update stoa.saga_ids set until = clock_timestamp() - interval '1 second' where id = $1",
+      [id],
+    );
+    await sweep(0);
+    await handle.start({ a: 3 }, { id });
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "completed" });
+    expect(action).toHaveBeenCalledTimes(3);
   });
 
   it("Wrong definitions are refused with a message", async () => {

@@ -304,12 +304,12 @@ export class Consumer implements Subscription {
     if (await within(this.#flow.idle(), timeout, () => true)) {
       const late = [...this.#inFlight.values()];
       logger.warn(`${late.length} messages of '${this.topic}' were not finished in time: they go to others`);
-      for (const inFlight of late) {
+      const releases = late.map((inFlight) => {
         const release = inFlight.settle((delivery) => delivery.release()).catch(() => {});
         inFlight.abort(new MessagingError("LOST", "the consumer ends"));
-        await release;
-        inFlight.lose();
-      }
+        return release.then(() => inFlight.lose());
+      });
+      await Promise.all(releases);
     }
     await this.#source?.close().catch((error: unknown) => logger.warn("a consumer could not be closed", { error }));
     this.#source = null;

@@ -1,10 +1,33 @@
 import type { Delivery } from "../broker.js";
 import { MessagingError } from "../errors.js";
 
-/** A delivery that a consumer has and has not settled. */
-export class InFlightMessage {
+/** The signal of one attempt. It is made when it is read: most handlers do not. */
+export class AttemptSignal {
   #abort: AbortController | null = null;
   #reason: unknown = undefined;
+
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    }
+    return this.#abort.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  abort(reason: unknown): void {
+    this.#reason ??= reason;
+    this.#abort?.abort(reason);
+  }
+}
+
+/** A delivery that a consumer has and has not settled. */
+export class InFlightMessage {
+  /** The present attempt. A handler whose time was up can still read the signal of its own. */
+  attempt = new AttemptSignal();
   #lost = false;
   #settled = false;
 
@@ -19,18 +42,12 @@ export class InFlightMessage {
     return this.#lost;
   }
 
-  /** Made when it is read: most handlers do not. */
   get signal(): AbortSignal {
-    if (this.#abort === null) {
-      this.#abort = new AbortController();
-      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
-    }
-    return this.#abort.signal;
+    return this.attempt.signal;
   }
 
   abort(reason: unknown): void {
-    this.#reason ??= reason;
-    this.#abort?.abort(reason);
+    this.attempt.abort(reason);
   }
 
   lose(): void {
@@ -41,9 +58,7 @@ export class InFlightMessage {
 
   /** Begins the next attempt: a signal that was aborted because time was up does not count for it. */
   renew(): void {
-    if (this.#lost) return;
-    this.#abort = null;
-    this.#reason = undefined;
+    if (!this.#lost && this.attempt.aborted) this.attempt = new AttemptSignal();
   }
 
   /** Begins a settlement that another makes, with others. False if there is nothing to settle. */

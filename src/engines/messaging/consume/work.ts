@@ -179,7 +179,7 @@ function messageOf(
   value?: { readonly value: unknown },
 ): Message {
   const { record } = inFlight.delivery;
-  return new Message({ topic, record, attempt, tx, held: inFlight, logger, value });
+  return new Message({ topic, record, attempt, tx, held: inFlight.attempt, logger, value });
 }
 
 /** The two ends of a call: one of the functions is called once, in a later turn. */
