@@ -56,7 +56,7 @@ async function silentServer(greet?: (socket: Socket) => Promise<void>): Promise<
     });
     secure.on("error", () => {});
     secure.once("secure", () => {
-      seen.push(secure.getPeerCertificate().subject?.CN ?? "no certificate");
+      seen.push(String(secure.getPeerCertificate().subject?.CN ?? "no certificate"));
       secure.destroy();
     });
   }).listen(0, "127.0.0.1");

@@ -65,7 +65,11 @@ export class Sessions {
   }
 
   readonly #watch: WatchSession = (token, end) =>
-    this.#open.watch(sessionId(token), async () => this.#keeper.lazy || (await this.#keeper.load(token)) !== null, end);
+    this.#open.watch(
+      [sessionId(token)],
+      async () => this.#keeper.lazy || (await this.#keeper.load(token)) !== null,
+      end,
+    );
 
   #load(request: Request): void | Promise<void> {
     const cookie = this.#cookie(request);

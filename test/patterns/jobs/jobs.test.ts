@@ -76,7 +76,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       const { one: first, done } = sweeping({});
       await first.start();
       for (const value of [1, 2, 3]) await done.enqueue(value);
-      const finished = (): Promise<number> =>
+      const finished = (): Promise<number | null> =>
         first.database.fetchval<number>("select count(*)::int from swept.jobs where finished_at is not null");
       await vi.waitFor(async () => expect(await finished()).toBe(3), patient);
       await sweeping({ retentionCount: 1 }).one.start();
