@@ -11,7 +11,8 @@ export interface EndingSource {
 }
 
 interface Open {
-  readonly id: string;
+  /** It ends with any of them. */
+  readonly ids: readonly string[];
   readonly isValid: () => boolean | Promise<boolean>;
   readonly end: () => void;
 }
@@ -42,24 +43,23 @@ export class OpenAuthorities {
   }
 
   /**
-   * Calls `end` when the id ends. `isValid` asks the store: now, because the id may have ended since the request was
+   * Calls `end` when one of the ids ends. `isValid` asks the store: now, because one may have ended since the request was
    * accepted, and whenever messages of the store were lost. It rejects if the store fails.
    */
-  watch(id: string, isValid: Open["isValid"], end: () => void): () => void {
-    const open: Open = { id, isValid, end };
-    const known = this.#open.get(id);
-    if (known === undefined) this.#open.set(id, new Set([open]));
-    else known.add(open);
+  watch(ids: readonly string[], isValid: Open["isValid"], end: () => void): () => void {
+    const open: Open = { ids, isValid, end };
+    for (const id of ids) {
+      const known = this.#open.get(id);
+      if (known === undefined) this.#open.set(id, new Set([open]));
+      else known.add(open);
+    }
     this.#listen();
     void this.#check(open).then((isChecked) => isChecked || this.#checkLater());
     return () => this.#remove(open);
   }
 
   end(id: string): void {
-    const all = this.#open.get(id);
-    if (all === undefined) return;
-    this.#open.delete(id);
-    for (const { end } of all) end();
+    for (const open of [...(this.#open.get(id) ?? [])]) if (this.#remove(open)) open.end();
   }
 
   #listen(): void {
@@ -85,7 +85,7 @@ export class OpenAuthorities {
     this.#isChecking = true;
     while (this.#hasGap) {
       this.#hasGap = false;
-      const all = [...this.#open.values()].flatMap((some) => [...some]);
+      const all = [...new Set([...this.#open.values()].flatMap((some) => [...some]))];
       for (let i = 0; i < all.length; i += batch) {
         const checked = await Promise.all(all.slice(i, i + batch).map((open) => this.#check(open)));
         if (checked.every(Boolean)) continue;
@@ -102,9 +102,12 @@ export class OpenAuthorities {
 
   /** False if it had ended. */
   #remove(open: Open): boolean {
-    const all = this.#open.get(open.id);
-    if (all === undefined || !all.delete(open)) return false;
-    if (all.size === 0) this.#open.delete(open.id);
-    return true;
+    let isRemoved = false;
+    for (const id of open.ids) {
+      const all = this.#open.get(id);
+      isRemoved = all?.delete(open) ?? false;
+      if (all?.size === 0) this.#open.delete(id);
+    }
+    return isRemoved;
   }
 }

@@ -81,6 +81,22 @@ describe("what is open with a token", () => {
     expect(await open.next()).toBe("still here");
   });
 
+  it("Revoking all tokens of a subject closes their WebSockets and ends their event streams, and no others", async () => {
+    const jwt = new JwtAuth({ secret });
+    const app = tokenApp(jwt);
+    addLasting(app);
+    const server = await started(app);
+    const first = await jwt.refresh(jwt.createToken({ sub: "ada" }));
+    const [mine, also, other] = [first, jwt.createToken({ sub: "ada" }), jwt.createToken({ sub: "bob" })].map(bearer);
+    const [closing, open] = [await chat(server, mine!), await chat(server, other!)];
+    const room = await Events.open(`${server.url}/room`, undefined, also);
+    await jwt.revokeAll("ada");
+    expect(await closing.closed).toEqual(endedClose);
+    expect(await room.next()).toBe(null);
+    open.ws.send("still here");
+    expect(await open.next()).toBe("still here");
+  });
+
   it("A client that does not confirm the close has left its room when revoke() has resolved", async () => {
     const jwt = new JwtAuth({ secret });
     const app = tokenApp(jwt);

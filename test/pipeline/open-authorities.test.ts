@@ -17,13 +17,24 @@ describe("what is open with sessions and tokens", () => {
   it("All that is open with an id ends once when the store reports it, and nothing is kept of it", () => {
     const { open, listeners } = withStore();
     const ended: string[] = [];
-    const stop = open.watch("a", valid, () => ended.push("a1"));
-    open.watch("a", valid, () => ended.push("a2"));
-    open.watch("b", valid, () => ended.push("b"))();
+    const stop = open.watch(["a"], valid, () => ended.push("a1"));
+    open.watch(["a"], valid, () => ended.push("a2"));
+    open.watch(["b"], valid, () => ended.push("b"))();
     expect(listeners).toHaveLength(1);
     for (const id of ["a", "a", "b"]) listeners[0]!.ended(id);
     stop();
     expect(ended).toEqual(["a1", "a2"]);
+    expect(open.isEmpty).toBe(true);
+  });
+
+  it("What is open with several ids ends once, with the first of them that ends", () => {
+    const { open } = withStore();
+    const ended: string[] = [];
+    open.watch(["a", "b"], valid, () => ended.push("both"));
+    open.watch(["b"], valid, () => ended.push("b"));
+    open.end("a");
+    open.end("b");
+    expect(ended).toEqual(["both", "b"]);
     expect(open.isEmpty).toBe(true);
   });
 
@@ -34,7 +45,7 @@ describe("what is open with sessions and tokens", () => {
     const ids = ["early", ...Array.from({ length: 250 }, (_, i) => `id${i}`)];
     for (const id of ids)
       open.watch(
-        id,
+        [id],
         async () => !revoked.has(id),
         () => ended.push(id),
       );
@@ -51,7 +62,7 @@ describe("what is open with sessions and tokens", () => {
       let reply: () => boolean = valid;
       let isEnded = false;
       open.watch(
-        "a",
+        ["a"],
         async () => reply(),
         () => {
           isEnded = true;

@@ -107,7 +107,8 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
       { ...tls, passphrase: "wrong" },
       { ...tls, certificates: [{ ...other, passphrase: "wrong" }] },
     ]) {
-      await expect(start({ transport, tls: broken })).rejects.toThrow("the passphrase is missing or wrong");
+      // One wrong passphrase in 256 gives bytes with a valid end, which are no key.
+      await expect(start({ transport, tls: broken })).rejects.toThrow(/passphrase is missing or wrong|cannot be used/);
     }
   });
 

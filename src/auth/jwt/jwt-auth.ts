@@ -6,6 +6,7 @@ import { asPromise, isPromise } from "../../kit/is-promise.js";
 import { addSnakeNames, type EitherSpelling, type SnakeMembers } from "../../kit/names.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { isPlainObject } from "../../kit/options.js";
+import { sleep } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import { OpenAuthorities } from "../../pipeline/open-authorities.js";
 import type { StoreSource } from "../../pipeline/shared-stores.js";
@@ -18,13 +19,16 @@ import { TokenReader } from "./read-token.js";
 import { RefreshGrace } from "./refresh-grace.js";
 import { RefreshQuota } from "./refresh-quota.js";
 import { MemoryRevocations, type RevocationStore } from "./revocations.js";
-import { familyClaim, familyId, familyOf, type VerifiedToken } from "./verified-token.js";
+import { familyClaim, familyId, familyOf, subjectId, type VerifiedToken } from "./verified-token.js";
 
 declare module "../../pipeline/shared-stores.js" {
   interface SharedStores {
     revokedTokens: RevocationStore;
   }
 }
+
+/** Seconds: tokens of another issuer, or with an `exp` of the application, can live longer than `expiration`. */
+const longestLife = 90 * 86_400;
 
 class BaseJwtAuth extends SchemeAuth {
   readonly name = "jwt-auth";
@@ -123,6 +127,7 @@ class BaseJwtAuth extends SchemeAuth {
       verified,
       await (used ? this.#asked(() => this.revocations.has(familyId(verified))) : this.#familyEnded(verified)),
     );
+    unlessRevoked(verified, await this.#subjectEnded(verified));
     const { iat, exp, jti, nbf, ...kept } = claims;
     const began = Number(claims["orig_iat"] ?? iat ?? now);
     // Not `>=`, which is false for NaN.
@@ -150,9 +155,9 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #endWith(request: Request, verified: VerifiedToken): void {
-    request.acceptedWith({
-      watch: (end) => this.#open.watch(familyOf(verified), () => this.#isValid(verified), end),
-    });
+    const { sub } = verified.claims;
+    const ids = [familyOf(verified), ...(typeof sub === "string" ? [subjectId(sub)] : [])];
+    request.acceptedWith({ watch: (end) => this.#open.watch(ids, () => this.#isValid(verified), end) });
   }
 
   /** Rejects if the store fails. */
@@ -195,22 +200,47 @@ class BaseJwtAuth extends SchemeAuth {
     this.#open.end(family);
   }
 
+  /**
+   * Revokes all tokens of a subject (`sub`) that have been issued so far, with those that were refreshed from them, and ends
+   * the WebSockets and streams that were opened with them. Resolves when the present second is over: tokens have the time
+   * of their issue in whole seconds, and those of the seconds after it are valid.
+   */
+  async revokeAll(subject: string): Promise<void> {
+    if (typeof subject !== "string" || subject === "") {
+      throw new ValueError("revokeAll() takes the subject of the tokens, a non-empty string");
+    }
+    const now = Date.now();
+    const second = Math.floor(now / 1000);
+    const until = second + Math.max(this.#config.expiration, longestLife) + this.#config.leeway;
+    const id = subjectId(subject);
+    await this.#asked(() => this.revocations.add(id, until, id, second));
+    this.#open.end(id);
+    // Timers can be a little early.
+    await sleep((second + 1) * 1000 - now + 10);
+  }
+
   #check(token: string): VerifiedToken | Promise<VerifiedToken> {
     const verified = this.#read(token);
     return isPromise(verified) ? verified.then((read) => this.#unrevoked(read)) : this.#unrevoked(verified);
   }
 
   #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
-    const revoked = this.#asked(() => this.#isRevoked(verified));
-    const ended = this.#familyEnded(verified);
-    if (!isPromise(revoked) && !isPromise(ended)) return unlessRevoked(unlessRevoked(verified, revoked), ended);
-    return Promise.all([revoked, ended]).then((verdicts) => verdicts.reduce(unlessRevoked, verified));
+    const asked = [
+      this.#asked(() => this.#isRevoked(verified)),
+      this.#familyEnded(verified),
+      this.#subjectEnded(verified),
+    ];
+    if (!asked.some(isPromise)) return asked.reduce(unlessRevoked, verified);
+    return Promise.all(asked).then((verdicts) => verdicts.reduce(unlessRevoked, verified));
+  }
+
+  #isRevoked(token: VerifiedToken): boolean | Promise<boolean> {
+    return this.revocations.has(token.id, this.#issuedAt(token));
   }
 
   /** A token that does not say when it was issued is as old as it can be. */
-  #isRevoked({ id, times }: VerifiedToken): boolean | Promise<boolean> {
-    const issuedAt = Number.isFinite(times.iat) ? times.iat : times.exp - this.#config.expiration;
-    return this.revocations.has(id, issuedAt);
+  #issuedAt({ times }: VerifiedToken): number {
+    return Number.isFinite(times.iat) ? times.iat : times.exp - this.#config.expiration;
   }
 
   /** A token that is valid but for its revocation, which is not checked. */
@@ -244,6 +274,14 @@ class BaseJwtAuth extends SchemeAuth {
     return this.#asked(() => this.revocations.has(familyId(token)));
   }
 
+  /** By the time of the first token of the family: a refresh makes no token younger. */
+  #subjectEnded(token: VerifiedToken): boolean | Promise<boolean> {
+    const { sub, orig_iat: began } = token.claims;
+    if (typeof sub !== "string") return false;
+    const issuedAt = typeof began === "number" ? began : this.#issuedAt(token);
+    return this.#asked(() => this.revocations.has(subjectId(sub), issuedAt));
+  }
+
   /** Kept until the last token that the family can have made so far has expired. */
   async #endFamily(token: VerifiedToken, now: number): Promise<void> {
     const { expiration, leeway } = this.#config;
@@ -266,8 +304,8 @@ class BaseJwtAuth extends SchemeAuth {
 
 /** Tokens in `Authorization: Bearer` (RFC 7519). */
 export class JwtAuth extends BaseJwtAuth {}
-export interface JwtAuth extends SnakeMembers<BaseJwtAuth, "createToken", never> {}
-addSnakeNames(BaseJwtAuth.prototype, ["createToken"]);
+export interface JwtAuth extends SnakeMembers<BaseJwtAuth, "createToken" | "revokeAll", never> {}
+addSnakeNames(BaseJwtAuth.prototype, ["createToken", "revokeAll"]);
 
 /** One response for all: clients cannot distinguish forged, expired and revoked tokens. */
 function invalid(): Error {

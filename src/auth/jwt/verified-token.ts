@@ -63,6 +63,11 @@ export function familyId(token: VerifiedToken): string {
   return `family:${familyOf(token)}`;
 }
 
+/** The id for the revocation of all tokens of a subject. */
+export function subjectId(subject: string): string {
+  return `subject:${subject}`;
+}
+
 /** A copy with memory of its own: a slice of a header would keep the whole head of its request in memory. */
 export function detached(text: string): string {
   return Buffer.from(text).toString();

@@ -65,7 +65,11 @@ export class Sessions {
   }
 
   readonly #watch: WatchSession = (token, end) =>
-    this.#open.watch(sessionId(token), async () => this.#keeper.lazy || (await this.#keeper.load(token)) !== null, end);
+    this.#open.watch(
+      [sessionId(token)],
+      async () => this.#keeper.lazy || (await this.#keeper.load(token)) !== null,
+      end,
+    );
 
   #load(request: Request): void | Promise<void> {
     const cookie = this.#cookie(request);
@@ -126,7 +130,8 @@ export class Sessions {
     const isNew = kind === "new";
     const keep = (): string | Promise<string> => this.#keeper.keep({ token, created, active: now, data }, ttl, isNew);
     const over = isNew && previous ? this.#end(previous) : undefined;
-    const value = isPromise(over) ? asPromise(over).then(keep) : keep();
+    // Side by side, because each is a round trip. In a callback, so that an error of one leaves no rejection of the other.
+    const value = isPromise(over) ? Promise.all([Promise.resolve().then(keep), over]).then(([held]) => held) : keep();
     const needed = isNew || this.#keeper.lazy || this.settings.persistent;
     const cookie = (held: string): string | null => (needed ? this.#setCookie(held, ttl) : null);
     return isPromise(value) ? (value as Promise<string>).then(cookie) : cookie(value);

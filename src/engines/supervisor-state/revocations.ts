@@ -1,11 +1,11 @@
-import { MemoryRevocations, type RevocationStore } from "../../auth/jwt/revocations.js";
+import { allTokens, MemoryRevocations, type RevocationStore } from "../../auth/jwt/revocations.js";
 import type { EndingListener } from "../../pipeline/open-authorities.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
 import { Caller, callService } from "./calls.js";
 import { Members } from "./members.js";
 
 /** `ends` is null for a token that is refreshed: nothing ends with it. */
-type Revoked = readonly [id: string, until: number, ends: string | null];
+type Revoked = readonly [id: string, until: number, issuedUpTo: number, ends: string | null];
 
 /** Revoked tokens of all workers. Each worker knows all of them. */
 export function revocationService() {
@@ -13,14 +13,14 @@ export function revocationService() {
   const members = new Members();
   return callService(
     {
-      join(worker): [id: string, until: number][] {
+      join(worker): [id: string, until: number, issuedUpTo: number][] {
         members.join(worker);
         return revoked.list();
       },
-      async add(_, id: string, until: number, ends: string | null) {
+      async add(_, id: string, until: number, issuedUpTo: number, ends: string | null) {
         // Of two workers that revoke the same token one gets true; both know that all others refuse it.
-        const isNew = revoked.add(id, until);
-        await members.askAll([id, until, ends] satisfies Revoked);
+        const isNew = revoked.add(id, until, undefined, issuedUpTo);
+        await members.askAll([id, until, issuedUpTo, ends] satisfies Revoked);
         return isNew;
       },
     },
@@ -43,20 +43,20 @@ export class MachineRevocations implements RevocationStore {
   constructor(link: SupervisorLink, known: MemoryRevocations) {
     this.#revoked = new Caller(link, "revoked tokens");
     link.serve("revoked tokens", {
-      hear: ([id, until, ends]: Revoked) => this.#copy.add(id, until, ends ?? undefined),
+      hear: ([id, until, issuedUpTo, ends]: Revoked) => this.#copy.add(id, until, ends ?? undefined, issuedUpTo),
       resync: () => void this.#join(),
     });
     for (const revoked of known.list()) this.#revoked.tell("add", ...revoked, null);
     void this.#join();
   }
 
-  has(id: string): boolean | Promise<boolean> {
-    if (this.#joining === null || this.#copy.has(id)) return this.#copy.has(id);
-    return this.#joining.then(() => this.#copy.has(id));
+  has(id: string, issuedAt?: number): boolean | Promise<boolean> {
+    const isRevoked = this.#copy.has(id, issuedAt);
+    return this.#joining === null || isRevoked ? isRevoked : this.#joining.then(() => this.#copy.has(id, issuedAt));
   }
 
-  add(id: string, until: number, ends?: string): Promise<boolean> {
-    return this.#revoked.ask("add", [id, until, ends ?? null]);
+  add(id: string, until: number, ends?: string, issuedUpTo: number = allTokens): Promise<boolean> {
+    return this.#revoked.ask("add", [id, until, issuedUpTo, ends ?? null]);
   }
 
   watch(listener: EndingListener): void {
@@ -69,7 +69,7 @@ export class MachineRevocations implements RevocationStore {
     const joining = new Promise<void>((resolve, reject) => {
       this.#revoked.request("join", [], (error, list) => {
         if (error !== null) return reject(error);
-        for (const revoked of list) this.#copy.add(...revoked);
+        for (const [id, until, issuedUpTo] of list) this.#copy.add(id, until, undefined, issuedUpTo);
         if (this.#joining === joining) this.#joining = null;
         resolve();
         for (const listener of this.#listeners) listener.gap();

@@ -441,6 +441,28 @@ describe("revoke and refresh", () => {
     expect(await statusOf(app, other)).toBe(200);
   });
 
+  it("revokeAll() revokes the tokens of a subject up to now with their descendants, and no others", async () => {
+    const jwt = new JwtAuth({ secret });
+    const app = jwtApp(jwt);
+    const old = jwt.createToken({ sub: "ada" });
+    const refreshed = await jwt.refresh(jwt.createToken({ sub: "ada" }));
+    const [other, nobody] = [jwt.createToken({ sub: "bob" }), jwt.createToken()];
+    const { iat } = await jwt.verify(old);
+    await jwt.revokeAll("ada");
+    expect([await statusOf(app, old), await statusOf(app, refreshed)]).toEqual([401, 401]);
+    expect([await statusOf(app, other), await statusOf(app, nobody)]).toEqual([200, 200]);
+    await expect(jwt.refresh(old)).rejects.toMatchObject({ status: 401 });
+    const next = jwt.createToken({ sub: "ada" });
+    expect(await statusOf(app, next)).toBe(200);
+    // A refresh makes no token younger: one that a slow refresh made after the call is refused too.
+    expect(await statusOf(app, forge({ sub: "ada", orig_iat: iat!, iat: iat! + 1, exp: inOneHour() }))).toBe(401);
+    await jwt.revoke_all("ada");
+    expect(await statusOf(app, next)).toBe(401);
+    for (const wrong of ["", undefined, 5]) {
+      await expect(jwt.revokeAll(wrong as string)).rejects.toThrow("revokeAll() takes the subject of the tokens");
+    }
+  });
+
   it("A token without jti can be revoked, and an expired one needs no revocation", async () => {
     const store = new Map<string, number>();
     const revocations: RevocationStore = { has: (id) => store.has(id), add: (id, until) => !!store.set(id, until) };

@@ -340,6 +340,42 @@ describe("the cookie of sessions", () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/^__Host-session=.*; Secure/);
   });
 
+  it("A login ends the old session and stores the new one side by side", async () => {
+    const store = new SlowStore();
+    const app = sessionApp({ store });
+    const client = testClient(app);
+    await client.get("/count");
+    let stored = (): void => {};
+    const waits = new Promise<void>((resolve) => {
+      stored = resolve;
+    });
+    const { set } = store;
+    store.set = async (...given) => {
+      stored();
+      return set.apply(store, given);
+    };
+    store.destroy = async (key) => {
+      await waits;
+      store.inner.destroy(key);
+    };
+    expect((await client.post("/login")).status).toBe(200);
+    expect(await (await client.get("/peek")).json()).toMatchObject({ user: "ada" });
+  });
+
+  it("A login fails if the old session cannot be ended or the new one cannot be stored", async () => {
+    for (const broken of ["set", "destroy"] as const) {
+      const store = new SlowStore();
+      const client = testClient(sessionApp({ store }), { debug: false });
+      await client.get("/count");
+      store[broken] = () => {
+        throw new Error("away");
+      };
+      expect((await client.post("/login")).status, broken).toBe(500);
+      store[broken] = () => Promise.reject(new Error("away"));
+      expect((await client.post("/login")).status, broken).toBe(500);
+    }
+  });
+
   it("The cookie of sessions can be open to scripts, and be kept by site", async () => {
     const cookieOf = async (cookie: SessionOptions["cookie"]): Promise<string> =>
       (await sessionApp({ secret, ...(cookie && { cookie }) }).request("/count")).headers.getSetCookie()[0]!;

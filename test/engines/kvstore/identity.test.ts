@@ -2,6 +2,7 @@ import { JwtAuth, MemorySessionStore } from "stoa";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { KvRevocations } from "../../../src/engines/kvstore/stores/revocations.js";
 import { KvSessionStore } from "../../../src/engines/kvstore/stores/sessions.js";
+import { Events } from "../../batteries/rooms/events.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
 import { freePort, serverOfTest, startServer, temporaryFolder } from "./redis-servers.js";
@@ -97,6 +98,31 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     await (one.app.state["auth"] as JwtAuth).revoke(token);
     expect((await two.get("/", { authorization })).status).toBe(401);
     expect((await one.get("/", { authorization })).status).toBe(401);
+  });
+
+  it("All tokens of a subject that one application revokes are refused by another, where their streams end", async () => {
+    const [one, two] = await twoApps((app) => {
+      const auth = new JwtAuth({ secret });
+      app.use(auth).enableRooms();
+      app.state["auth"] = auth;
+      app.get("/", () => "in");
+      app.get("/room", (request) => request.rooms.stream("lobby"));
+    });
+    const auth = one.app.state["auth"] as JwtAuth;
+    const headersOf = (sub: string): { authorization: string } => ({
+      authorization: `Bearer ${auth.createToken({ sub })}`,
+    });
+    const [ada, bob] = [headersOf("ada"), headersOf("bob")];
+    const stream = await Events.open(`${two.server.url}/room`, undefined, ada);
+    for (const headers of [ada, bob]) expect((await two.get("/", headers)).status).toBe(200);
+    await auth.revokeAll("ada");
+    expect(await stream.next()).toBe(null);
+    for (const app of [one, two]) {
+      expect([(await app.get("/", ada)).status, (await app.get("/", bob)).status]).toEqual([401, 200]);
+      expect((await app.get("/", headersOf("ada"))).status).toBe(200);
+    }
+    await auth.revokeAll("ada");
+    expect((await two.get("/", ada)).status).toBe(401);
   });
 
   it("Tokens are refused with 503 while the store of revocations is away, and accepted when it is back with its data", async () => {

@@ -126,6 +126,16 @@ describe("several workers without a key-value store", patient, () => {
     await expectEnd([machine]);
   });
 
+  it("All workers refuse the tokens of a subject whose tokens are revoked, and accept later ones", async () => {
+    const login = async (): Promise<{ authorization: string }> => ({
+      authorization: `Bearer ${(await machine.get("/login")).text}`,
+    });
+    const before = await login();
+    expect((await machine.get("/logout-all")).status).toBe(204);
+    expect(count(await machine.fromAll("/me", before), 401)).toBe(12);
+    expect(count(await machine.fromAll("/me", await login()), 200)).toBe(12);
+  });
+
   it("All workers refuse a revoked token", async () => {
     for (let round = 0; round < 5; round++) {
       const authorization = `Bearer ${(await machine.get("/login")).text}`;

@@ -12,7 +12,7 @@ import { watchEndings } from "./endings.js";
  */
 export class KvRevocations implements RevocationStore {
   readonly #kv: KvStore;
-  readonly #look: KvScript<[revoked: number, since: number]>;
+  readonly #look: KvScript<[issuedUpTo: number, since: number]>;
   readonly #add: KvScript<number>;
   readonly #parts: number;
 
@@ -28,15 +28,15 @@ export class KvRevocations implements RevocationStore {
   }
 
   async has(id: string, issuedAt: number = Number.POSITIVE_INFINITY): Promise<boolean> {
-    const [revoked, since] = await this.#look.run(keysOf(id, this.#partOf(id)));
+    const [issuedUpTo, since] = await this.#look.run(keysOf(id, this.#partOf(id)));
     // Many tokens have their time in whole seconds.
-    return revoked === 1 || issuedAt < since;
+    return issuedUpTo === always || issuedAt <= issuedUpTo || issuedAt < since;
   }
 
-  async add(id: string, until: number, ends = ""): Promise<boolean> {
+  async add(id: string, until: number, ends = "", issuedUpTo = always): Promise<boolean> {
     // A minute more, for a server whose clock is ahead.
     const ttl = Math.max(1, Math.ceil(until - Date.now() / 1000)) + 60;
-    const args = [ttl, this.#kv.prefixed(channel), ends];
+    const args = [ttl, this.#kv.prefixed(channel), ends, issuedUpTo];
     return (await this.#add.run(keysOf(id, this.#partOf(id)), args)) === 1;
   }
 
@@ -53,6 +53,9 @@ export class KvRevocations implements RevocationStore {
 
 const channel = "revoked:ended";
 
+/** In place of a time: the id is revoked for all tokens. */
+const always = 1;
+
 /** The servers of a cluster lose their data each for itself: a time for each part of the ids. */
 const clusterParts = 16;
 
@@ -68,8 +71,10 @@ if not since then
 end
 `;
 
-const look = `${since}return {redis.call('EXISTS', KEYS[2]), tonumber(since)}`;
+const look = `${since}return {tonumber(redis.call('GET', KEYS[2]) or 0), tonumber(since)}`;
 
-// Without the right to publish the token is revoked all the same.
+// Without the right to publish the token is revoked all the same. A time replaces an earlier one.
 const add = `${since}if ARGV[3] ~= '' then redis.pcall('PUBLISH', ARGV[2], ARGV[3]) end
-return redis.call('SET', KEYS[2], 1, 'NX', 'EX', ARGV[1]) and 1 or 0`;
+if tonumber(redis.call('GET', KEYS[2]) or 0) >= tonumber(ARGV[4]) then return 0 end
+redis.call('SET', KEYS[2], ARGV[4], 'EX', ARGV[1])
+return 1`;
