@@ -1,6 +1,6 @@
 /**
- * Judges HTTP/2 by h2spec and curl. h2spec runs against a bare node:http2 server and against ours, without and with TLS:
- * ours may fail nothing that the bare one passes. The cases that both fail are known faults of nghttp2 in Node. Builds
+ * Judges HTTP/2 by h2spec and curl. h2spec runs against a bare node:http2 server, against ours and against the port of
+ * gRPC, without and with TLS: ours may fail nothing that the bare one passes. The cases that both fail are known faults of nghttp2 in Node. Builds
  * h2spec with `go install` if it is not found; takes about a minute. curl must be one with HTTP/2.
  *
  *     npm run build && node scripts/judges/http2.mjs [path of h2spec]
@@ -26,20 +26,28 @@ const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
 for (const secure of [false, true]) {
   const bare = await startBare(secure);
   const ours = await startOurs(secure);
-  const failures = { bare: new Set(), ours: null };
-  for (let i = 0; i < rounds; i++) {
-    for (const name of await judge(bare.port, secure)) failures.bare.add(name);
-    const names = await judge(ours.address.port, secure);
+  const grpc = await startGrpc(secure);
+  const ofBare = new Set();
+  for (let i = 0; i < rounds; i++) for (const name of await judge(bare.port, secure)) ofBare.add(name);
+  for (const [what, port] of [
+    ["ours", ours.address.port],
+    ["gRPC", grpc.port],
+  ]) {
     // A fault counts if it shows every time.
-    failures.ours = new Set([...names].filter((name) => failures.ours === null || failures.ours.has(name)));
+    let failed = await judge(port, secure);
+    for (let i = 1; i < rounds; i++) {
+      const names = await judge(port, secure);
+      failed = new Set([...failed].filter((name) => names.has(name)));
+    }
+    const worse = [...failed].filter((name) => !ofBare.has(name) && (secure || name !== shared));
+    console.log(`${secure ? "with" : "without"} TLS: h2spec fails ${failed.size} cases of ${what}`);
+    for (const name of failed) console.log(`  ${worse.includes(name) ? "WORSE" : "as bare"}: ${name}`);
+    if (worse.length > 0) process.exitCode = 1;
   }
-  const worse = [...failures.ours].filter((name) => !failures.bare.has(name) && (secure || name !== shared));
-  console.log(`${secure ? "with" : "without"} TLS: h2spec fails ${failures.ours.size} cases of ours`);
-  for (const name of failures.ours) console.log(`  ${worse.includes(name) ? "WORSE" : "as bare"}: ${name}`);
-  if (worse.length > 0) process.exitCode = 1;
   await curl(ours.url, secure);
   bare.close();
   await ours.close();
+  await grpc.close();
 }
 process.exit();
 
@@ -74,6 +82,13 @@ async function startOurs(secure) {
   app.post("/", (request) => request.bytes().length);
   app.post("/size", (request) => request.bytes().length);
   return app.run({ port: 0, exit: false, logs: false, http2: true, ...(secure && { tls }) });
+}
+
+async function startGrpc(secure) {
+  const app = new App();
+  app.enableGrpc({ address: "127.0.0.1:0", ...(secure && { tls }) }).addGrpcService("judged");
+  const server = await app.run({ port: 0, exit: false, logs: false });
+  return { port: Number(app.grpc.address.split(":").at(-1)), close: () => server.close() };
 }
 
 async function startBare(secure) {

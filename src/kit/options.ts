@@ -16,7 +16,9 @@ export const is = {
   // The type of a function, an object or anything else is that of the option: option<Handler>(is.function).
   function: expectation<never>("a function", (value) => typeof value === "function"),
   object: expectation<never>("an object", (value) => typeof value === "object" && value !== null),
-  anything: (() => undefined) as Check<never>,
+  // Null is an option that is not given, unless it is a value.
+  anything: expectation<never>("anything but null", (value) => value !== null),
+  anythingOrNull: (() => undefined) as Check<never>,
   strings: expectation<readonly string[]>("a list of strings", (value) =>
     isList(value, (item) => typeof item === "string"),
   ),

@@ -1,6 +1,7 @@
 import type { HttpError } from "../errors/http-error.js";
 import type { Logger } from "../kit/logger.js";
 import { Pace } from "../kit/time/pace.js";
+import { responsesUnread } from "./body/unread-responses.js";
 
 /** The code of TLS handshakes that failed, in metrics and in the log. */
 export const handshakeFailed = "TLS_HANDSHAKE_FAILED";
@@ -36,9 +37,10 @@ export class Refusals {
     });
   }
 
-  /** Counts a connection that was ended because its client abuses HTTP/2. There are few codes. */
+  /** Counts a connection that was ended because its client abuses HTTP/2 or does not read. There are few codes. */
   addConnection(code: string): void {
-    this.#note(code, "a connection was ended because its client abuses HTTP/2", {});
+    const reason = code === responsesUnread ? "does not read its responses" : "abuses HTTP/2";
+    this.#note(code, `a connection was ended because its client ${reason}`, {});
   }
 
   #note(code: string, text: string, fields: Readonly<Record<string, unknown>>): void {

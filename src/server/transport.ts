@@ -4,6 +4,7 @@ import type { HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import type { BodyMemory } from "./body/body-memory.js";
+import type { UnreadResponses } from "./body/unread-responses.js";
 import type { Http2Fields } from "./http2/fields.js";
 import type { Http2StreamHandlers } from "./http2/streams.js";
 import type { ServerLimits } from "./limits.js";
@@ -30,14 +31,14 @@ export interface TransportOptions extends ServerLimits {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called for each request that is refused before the application sees it, or in place of its response. */
   readonly onRefusal?: ((error: HttpError) => void) | undefined;
-  /** Called with a code for each connection that is ended because its client abuses HTTP/2. */
+  /** Called with a code for each connection that is ended because its client abuses HTTP/2 or does not read. */
   readonly onAbuse?: ((code: string) => void) | undefined;
   /** The options of HTTP/2. */
   readonly http2?: Http2Fields | undefined;
   /** Handles streams of HTTP/2 that belong to another protocol. */
   readonly http2Streams?: Http2StreamHandlers | undefined;
   /** The transport that decides which connections this one serves, if it is not this one. */
-  readonly outer?: { readonly bodyMemory: BodyMemory } | undefined;
+  readonly outer?: { readonly bodyMemory: BodyMemory; readonly unread: UnreadResponses } | undefined;
 }
 
 export interface ListenAddress {

@@ -1,6 +1,8 @@
+import { httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/pages/problem.js";
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
-import { Response } from "../../http/response.js";
+import type { Response } from "../../http/response.js";
 import { http2Streams } from "../../server/http2/streams.js";
 import type { ListenAddress } from "../../server/transport.js";
 import type { GrpcConfig } from "./config.js";
@@ -59,7 +61,8 @@ export async function startGrpc(
   });
   http2Streams(host).add(handler);
   const dispatch = (request: Request): Response | Promise<Response> =>
-    methods.web.get(request.path)?.dispatch(request) ?? new Response(null, config.enableWeb ? 404 : 415);
+    methods.web.get(request.path)?.dispatch(request) ??
+    problemResponse(httpError(config.enableWeb ? "NOT_FOUND" : "UNSUPPORTED_MEDIA_TYPE"));
   const listener = new Listener(host, config, handler, dispatch);
   return {
     listen: () => listener.listen(),

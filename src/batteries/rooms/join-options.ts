@@ -5,7 +5,7 @@ import { ValueError } from "../../kit/value-error.js";
 
 const joinOptions = options("join()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
-  info: option<unknown>(is.anything),
+  info: option<unknown>(is.anythingOrNull),
   /** Sends the messages after this id first; "0" for all that are kept. Default: only new messages. */
   after: option(is.string),
   /** Sends `{"room", "id", "data"}` in place of the value alone. Default false. */
@@ -14,7 +14,7 @@ const joinOptions = options("join()", {
 
 const streamOptions = options("stream()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
-  info: option<unknown>(is.anything),
+  info: option<unknown>(is.anythingOrNull),
   /** Sends the messages after this id first, if the client has no id of its own; "0" for all that are kept. */
   after: option(is.string),
   /** Time without a message after which a comment is sent; 0 for none. Default 15 seconds. */

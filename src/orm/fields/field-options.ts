@@ -14,7 +14,7 @@ import type { AutoOptions, DatetimeOptions, DecimalOptions, EnumOptions } from "
 
 const common = {
   null: is.boolean,
-  default: is.anything,
+  default: is.anythingOrNull,
   defaultSql: is.text,
   unique: is.boolean,
   index: is.boolean,
@@ -61,7 +61,7 @@ export const ofAuto = checkedOptions<AutoOptions>({
 const action = is.oneOf("cascade", "restrict", "set null", "set default", "no action");
 export const ofRelation = checkedOptions<RelationOptions>({
   null: is.boolean,
-  default: is.anything,
+  default: is.anythingOrNull,
   unique: is.boolean,
   index: is.boolean,
   primaryKey: is.boolean,

@@ -98,7 +98,7 @@ export interface Wait {
 }
 
 const isSchema: Check<StandardSchema | null> = (value) =>
-  value === null || isStandardSchema(value) ? undefined : "a schema (zod, valibot, arktype ...)";
+  isStandardSchema(value) ? undefined : "a schema (zod, valibot, arktype ...)";
 
 const signalOptions = declare("signal()", { schema: option(isSchema, null) });
 

@@ -6,6 +6,8 @@ import type { Sink } from "../http1/client-socket.js";
 export interface SenderHost {
   /** The body has been handed to the socket. */
   bodySent(): void;
+  /** The client has not taken the bytes so far. */
+  bodyBehind(): void;
   /** The body cannot be completed. `begun` is true if the head has left already. */
   bodyFailed(error: unknown, begun: boolean): void;
 }
@@ -47,11 +49,15 @@ export class LargeBodySender implements BodySender {
     const more = this.#writeSlice();
     this.#socket.uncork();
     if (more) this.drained();
+    else this.#host.bodyBehind();
   }
 
   drained(): void {
     while (this.#sent < this.#body.length) {
-      if (!this.#writeSlice()) return;
+      if (!this.#writeSlice()) {
+        this.#host.bodyBehind();
+        return;
+      }
     }
     this.#host.bodySent();
   }
@@ -226,6 +232,7 @@ export class StreamSender implements BodySender {
   }
 
   #room(): Promise<void> {
+    this.#host.bodyBehind();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });

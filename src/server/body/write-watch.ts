@@ -1,21 +1,31 @@
+import type { UnreadClient, UnreadResponses } from "./unread-responses.js";
+
 /** The part of a socket that shows how many of the written bytes have been taken. */
-export interface WatchedSocket {
+export interface WatchedSocket extends UnreadClient {
   readonly writableLength: number;
   readonly bytesWritten?: number;
 }
 
-/** Notices, by looking once a tick, that a client has stopped taking bytes. */
+/** Counts the bytes that a client has not taken, and notices, by looking once a tick, that it has stopped taking any. */
 export class WriteWatch {
   readonly #socket: WatchedSocket;
+  readonly #unread: UnreadResponses;
   #taken = 0;
   #ticks = 0;
 
-  constructor(socket: WatchedSocket) {
+  constructor(socket: WatchedSocket, unread: UnreadResponses) {
     this.#socket = socket;
+    this.#unread = unread;
+  }
+
+  /** To be called when the client is behind, and when it has caught up. */
+  count(): void {
+    this.#unread.set(this.#socket, this.#socket.writableLength);
   }
 
   /** Called at every tick: true if nothing was taken for more than so many of them. */
   isStalled(ticks: number): boolean {
+    this.count();
     const waiting = this.#socket.writableLength;
     if (waiting === 0) {
       this.#ticks = 0;

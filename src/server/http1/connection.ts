@@ -190,6 +190,7 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
   protected handOver(): void {
     const { bytes, start, end } = this.held;
     this.exchange.handedOver();
+    this.writer.cancel();
     this.phase = CLOSED;
     this.host.left(this);
     this.host.handOver(this, bytes === null ? Buffer.alloc(0) : bytes.subarray(start, end), this.#upgradeTo!);

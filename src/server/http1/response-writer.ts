@@ -2,6 +2,7 @@ import { type BodyStream, discardBody, type Response } from "../../http/response
 import { isBodiless } from "../../http/status.js";
 import { latin1Of } from "../../kit/encoding.js";
 import { type BodySender, LargeBodySender, type SenderHost, type StreamFraming, StreamSender } from "../body/sender.js";
+import type { UnreadResponses } from "../body/unread-responses.js";
 import { WriteWatch } from "../body/write-watch.js";
 import type { Clock } from "../clock.js";
 import type { ClientSocket } from "./client-socket.js";
@@ -12,6 +13,7 @@ export interface WriterContext {
   readonly clock: Clock;
   readonly heads: PreparedHeads;
   readonly fieldLines: FieldLines;
+  readonly unread: UnreadResponses;
 }
 
 /** The connection, as far as a writer uses it. */
@@ -48,7 +50,7 @@ export class ResponseWriter implements SenderHost {
     this.#socket = socket;
     this.#context = context;
     this.#host = host;
-    this.#watch = new WriteWatch(socket);
+    this.#watch = new WriteWatch(socket, context.unread);
   }
 
   /** A body is being sent in parts. */
@@ -105,18 +107,21 @@ export class ResponseWriter implements SenderHost {
     this.#gathered = "";
     if (rest === "") this.#socket.end();
     else this.#socket.end(rest, "latin1");
+    this.#watch.count();
   }
 
   drained(): void {
     this.behind = false;
+    this.#watch.count();
     this.#sender?.drained();
   }
 
-  /** The client has left. */
+  /** The client has left, or the socket has. */
   cancel(): void {
     const sender = this.#sender;
     this.#sender = null;
     sender?.cancel();
+    this.#context.unread.set(this.#socket, 0);
   }
 
   /** Called at every tick: true if the client has taken nothing for more than so many of them. */
@@ -127,6 +132,10 @@ export class ResponseWriter implements SenderHost {
   bodySent(): void {
     this.#sender = null;
     this.#host.responded(this.#keep);
+  }
+
+  bodyBehind(): void {
+    this.#watch.count();
   }
 
   bodyFailed(error: unknown, begun: boolean): void {
@@ -189,7 +198,7 @@ export class ResponseWriter implements SenderHost {
 
   #put(text: string): void {
     if (!this.#gathering) {
-      this.behind = !this.#socket.write(text, "latin1");
+      this.#write(text);
       return;
     }
     this.#gathered = this.#gathered === "" ? text : this.#gathered + text;
@@ -202,15 +211,21 @@ export class ResponseWriter implements SenderHost {
     socket.write(this.#gathered + head, "latin1");
     this.#gathered = "";
     const room = typeof body === "string" ? socket.write(body, "utf8") : socket.write(body);
-    this.behind = !room;
     socket.uncork();
+    this.behind = !room;
+    if (!room) this.#watch.count();
   }
 
   #flush(): void {
     if (this.#gathered === "") return;
     const text = this.#gathered;
     this.#gathered = "";
+    this.#write(text);
+  }
+
+  #write(text: string): void {
     this.behind = !this.#socket.write(text, "latin1");
+    if (this.behind) this.#watch.count();
   }
 }
 

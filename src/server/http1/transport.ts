@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { HttpError } from "../../errors/http-error.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
+import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
 import { SocketServer } from "../socket-server.js";
 import {
@@ -29,6 +30,7 @@ class NetTransport implements Transport, ConnectionHost {
   readonly clock: Clock;
   readonly parser: HeadParser;
   readonly bodyMemory: BodyMemory;
+  readonly unread: UnreadResponses;
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   readonly deadlines: Deadlines;
@@ -47,6 +49,7 @@ class NetTransport implements Transport, ConnectionHost {
     this.#options = options;
     this.parser = new HeadParser(options);
     this.bodyMemory = options.outer?.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
+    this.unread = options.outer?.unread ?? new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
     this.#sockets = new SocketServer(

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { BodyMemory } from "../body/body-memory.js";
+import type { UnreadResponses } from "../body/unread-responses.js";
 import type { Clock } from "../clock.js";
 import type { Deadlines } from "../http1/deadlines.js";
 import type { Dispatch } from "../transport.js";
@@ -24,6 +25,7 @@ export interface ConnectionHost {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly bodyMemory: BodyMemory;
+  readonly unread: UnreadResponses;
   readonly limits: HeadLimits;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
@@ -60,6 +62,8 @@ export class Http2Connection implements ExchangeOwner {
   readonly #life: LifeWatch;
   /** Handlers that have not responded, those of cancelled streams included. */
   #running = 0;
+  /** Bytes of responses that wait for the client. */
+  #unread = 0;
   /** The client has sent its settings: it speaks HTTP/2. */
   #ready = false;
   /** The tick since which there is no stream. */
@@ -179,6 +183,12 @@ export class Http2Connection implements ExchangeOwner {
 
   settled(): void {
     this.#running--;
+  }
+
+  waits(change: number): void {
+    if (change === 0) return;
+    this.#unread += change;
+    if (!this.#session.destroyed) this.#host.unread.set(this, this.#unread);
   }
 
   stalled(): void {

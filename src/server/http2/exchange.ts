@@ -33,6 +33,8 @@ export interface ExchangeOwner {
   settled(): void;
   /** The stream is closed. `broken` is true if the client has cancelled it, or has sent what is not valid on it. */
   over(exchange: Http2Exchange, broken: boolean): void;
+  /** So many more bytes of a response wait for the client. */
+  waits(change: number): void;
   /** A stream was broken off because its client does not take the response. */
   stalled(): void;
   /** No further stream is taken from this connection. */
@@ -44,6 +46,8 @@ const { NGHTTP2_NO_ERROR } = constants;
 const maxDiscard = 64 * 1024;
 /** A larger body is sent in slices: only they show that the client takes it. */
 const maxWhole = 64 * 1024;
+/** A shorter body counts as unread only if the client has not taken it by the next tick. */
+const minCounted = 16 * 1024;
 
 /** One request of HTTP/2 and its response. */
 export class Http2Exchange implements BodyHost, SenderHost {
@@ -114,6 +118,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
 
   /** Called at every tick. */
   checkDeadlines(deadlines: Deadlines, quiet: boolean): void {
+    this.bodyBehind();
     const ended = this.stream.writableEnded && !this.receiving;
     if (this.#watch.isStalled(deadlines.write, ended, quiet)) {
       this.#breakOff(new Error("the client does not take the response"));
@@ -145,6 +150,10 @@ export class Http2Exchange implements BodyHost, SenderHost {
   bodySent(): void {
     this.#sender = null;
     this.#end();
+  }
+
+  bodyBehind(): void {
+    this.#owner.waits(this.#watch.change());
   }
 
   bodyFailed(error: unknown): void {
@@ -184,7 +193,10 @@ export class Http2Exchange implements BodyHost, SenderHost {
     } else if (typeof body === "string" || body instanceof Uint8Array) {
       stream.respond(headers);
       if (size > maxWhole) this.#sendInParts(new LargeBodySender(stream, this, "", body, body.length === size));
-      else this.#end(true, body);
+      else {
+        this.#end(true, body);
+        if (size >= minCounted) this.bodyBehind();
+      }
     } else {
       // A stream that is in use already throws here, before the head is sent: another response can still be sent.
       const framing = length === -1 ? "close" : "length";
@@ -199,6 +211,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     this.#sender = sender;
     this.stream.on("drain", () => {
       this.#watch.progressed();
+      this.bodyBehind();
       this.#sender?.drained();
     });
     sender.start();
@@ -280,6 +293,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     const complete = this.#responded && stream.writableEnded && stream.rstCode === NGHTTP2_NO_ERROR && !stream.aborted;
     this.#over = true;
     if (this.#waiting !== null) this.#owner.settled();
+    this.#owner.waits(this.#watch.change(0));
     this.#owner.over(this, !complete && !this.#cut);
     if (!complete) {
       this.#responded = true;

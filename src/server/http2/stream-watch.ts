@@ -13,12 +13,20 @@ const patience = 10;
 export class StreamWatch {
   readonly #stream: WatchedStream;
   #waiting = 0;
+  #counted = 0;
   #ticks = 0;
   /** Ticks in which the connection made no progress either. */
   #quietTicks = 0;
 
   constructor(stream: WatchedStream) {
     this.#stream = stream;
+  }
+
+  /** The bytes that wait, less those that waited when this was last called. */
+  change(waiting: number = this.#stream.writableLength): number {
+    const change = waiting - this.#counted;
+    this.#counted = waiting;
+    return change;
   }
 
   /** The client has taken some bytes. */

@@ -5,6 +5,8 @@ import { StreamWatch } from "./stream-watch.js";
 /** The connection, as far as a stream of another protocol uses it. */
 export interface TakenStreamOwner {
   over(stream: TakenStream, broken: boolean): void;
+  /** So many more bytes wait for the client. */
+  waits(change: number): void;
   stalled(): void;
 }
 
@@ -22,6 +24,7 @@ export class TakenStream {
     stream.on("error", ignore);
     stream.on("drain", () => this.#watch.progressed());
     stream.on("close", () => {
+      owner.waits(this.#watch.change(0));
       const broken = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted;
       owner.over(this, broken && !this.#cut);
     });
@@ -29,6 +32,7 @@ export class TakenStream {
 
   /** Called at every tick. */
   checkDeadlines(deadlines: Deadlines, quiet: boolean): void {
+    this.#owner.waits(this.#watch.change());
     if (!this.#watch.isStalled(deadlines.write, false, quiet)) return;
     this.#cut = true;
     this.#stream.destroy(new Error("the client does not take the response"));

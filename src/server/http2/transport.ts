@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { HttpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
+import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
 import { type Deadlines, deadlinesOf } from "../http1/deadlines.js";
 import { createNetTransport } from "../http1/transport.js";
@@ -29,6 +30,7 @@ class Http2Transport implements Transport, ConnectionHost {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly bodyMemory: BodyMemory;
+  readonly unread: UnreadResponses;
   readonly limits: TransportOptions;
   readonly fields: Http2Fields;
   readonly handlers: Http2StreamHandlers | null;
@@ -52,6 +54,7 @@ class Http2Transport implements Transport, ConnectionHost {
     this.fields = options.http2 ?? defaultHttp2;
     this.handlers = options.http2Streams ?? null;
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
+    this.unread = new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
     this.#sockets = new SocketServer(
@@ -130,6 +133,7 @@ class Http2Transport implements Transport, ConnectionHost {
 
   left(connection: Http2Connection): void {
     this.#open.delete(connection);
+    this.unread.set(connection, 0);
     this.#changed();
   }
 

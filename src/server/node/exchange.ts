@@ -12,6 +12,7 @@ import type { BodyMemory } from "../body/body-memory.js";
 import { BodyPace } from "../body/body-pace.js";
 import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import type { UnreadResponses } from "../body/unread-responses.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
 import { cutOff } from "../cut-off.js";
@@ -25,6 +26,7 @@ export interface ExchangeOwner {
   readonly dispatch: Dispatch;
   readonly draining: boolean;
   readonly bodyMemory: BodyMemory;
+  readonly unread: UnreadResponses;
   report(error: unknown): void;
   /** A request is refused by the transport itself. */
   refused(error: HttpError): void;
@@ -73,7 +75,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.message = message;
     this.#response = response;
     this.#awaitsContinue = expectsContinue && message.httpVersion === "1.1";
-    this.#watch = new WriteWatch(message.socket);
+    this.#watch = new WriteWatch(message.socket, owner.unread);
     this.#body = hasBody(message) ? new BodyBuffer(this, lengthOf(message)) : null;
     if (this.#body) this.#listen(this.#body);
     response.on("close", () => this.closed());
@@ -150,6 +152,8 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#over = true;
     unwatchClose(this.message.socket, this);
     this.#owner.over(this);
+    if (this.message.socket.destroyed) this.#owner.unread.set(this.message.socket, 0);
+    else this.#watch.count();
     if (!this.#response.writableFinished) {
       this.#responded = true;
       this.#sender?.cancel();
@@ -177,6 +181,10 @@ export class NodeExchange implements BodyHost, SenderHost {
     // Its head has not told the client that it is the last response.
     if (this.#owner.draining) this.makeLast();
     this.#end();
+  }
+
+  bodyBehind(): void {
+    this.#watch.count();
   }
 
   bodyFailed(error: unknown): void {
@@ -248,6 +256,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (this.#keep || !body || body.complete) {
       if (last === undefined) out.end();
       else out.end(last, "latin1");
+      this.#watch.count();
       return;
     }
     if (last === undefined) out.flushHeaders();

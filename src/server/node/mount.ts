@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { BodyMemory } from "../body/body-memory.js";
+import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
 import { FieldLines, PreparedHeads } from "../http1/response-head.js";
 import { defaultLimits } from "../limits.js";
@@ -30,6 +31,7 @@ class MountOwner implements ExchangeOwner, UpgradeOwner {
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   readonly bodyMemory = new BodyMemory(defaultLimits.maxBodyMemory);
+  readonly unread = new UnreadResponses(defaultLimits.maxUnreadMemory, undefined);
   readonly #onError: ((error: unknown) => void) | undefined;
 
   constructor(dispatch: Dispatch, onError: ((error: unknown) => void) | undefined) {

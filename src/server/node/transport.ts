@@ -6,6 +6,7 @@ import type { Server as TlsServer } from "node:tls";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
+import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
 import { HeadParser } from "../http1/head.js";
 import { FieldLines, PreparedHeads } from "../http1/response-head.js";
@@ -32,6 +33,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
   readonly bodyMemory: BodyMemory;
+  readonly unread: UnreadResponses;
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   draining = false;
@@ -54,6 +56,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     this.dispatch = dispatch;
     this.#options = options;
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
+    this.unread = new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
     this.clock = new Clock(options, () => this.#sweep());
     this.#server = this.#createServer();
     this.#attach(this.#server);

@@ -296,8 +296,11 @@ describe("sizes and compression", () => {
 describe("hostile clients", () => {
   it("Another content type gets 415 and GET gets an error, without a call", async () => {
     const session = connect();
-    const { headers } = await raw(session, "/test.echo.v1.Echo/Say", frame("a"), { "content-type": "text/plain" });
+    const { headers, body } = await raw(session, "/test.echo.v1.Echo/Say", frame("a"), {
+      "content-type": "text/plain",
+    });
     expect(headers[":status"]).toBe(415);
+    expect(JSON.parse(body.toString())).toMatchObject({ status: 415, type: "/errors/unsupported-media-type" });
     session.close();
   });
 

@@ -269,7 +269,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
-  it("An unreachable broker, a wrong password and another kind of queue are clear errors", async () => {
+  it("An unreachable broker, a wrong password, an unknown virtual host and another kind of queue are clear errors", async () => {
     const closed = await createAmqpBroker({ url: "amqp://guest:secret@127.0.0.1:1", connectTimeout: 0.5 });
     await expect(closed.open()).rejects.toThrow(
       "the AMQP broker at 127.0.0.1:1 is unreachable: connect ECONNREFUSED 127.0.0.1:1",
@@ -279,6 +279,12 @@ describe.skipIf(!url)("RabbitMQ", () => {
     const refused = await (await createAmqpBroker(wrong.href)).open().catch((error: MessagingError) => error);
     expect(refused).toMatchObject({ code: "REFUSED", message: expect.stringContaining("ACCESS_REFUSED") });
     expect((refused as MessagingError).message).not.toContain("wrong");
+    const elsewhere = new URL(url!);
+    elsewhere.pathname = "/nowhere";
+    await expect((await createAmqpBroker(elsewhere.href)).open()).rejects.toMatchObject({
+      code: "REFUSED",
+      message: `the AMQP broker at ${elsewhere.host}/nowhere refused: its virtual host does not exist, is full, or is closed to this user`,
+    });
     const name = uniqueTopic();
     const client = await open();
     await client.subscribe(name, {}, () => {});

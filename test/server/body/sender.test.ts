@@ -45,6 +45,7 @@ function send(body: AsyncIterable<string | Uint8Array>, framing: StreamFraming =
     resolve = settle;
   });
   const host = {
+    bodyBehind: () => {},
     bodySent: () => resolve("sent"),
     bodyFailed: (error: unknown, begun: boolean) => resolve(`${(error as Error).message}, begun: ${begun}`),
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
 import { BodyMemory } from "../../../src/server/body/body-memory.js";
+import { UnreadResponses } from "../../../src/server/body/unread-responses.js";
 import type { ClientSocket } from "../../../src/server/http1/client-socket.js";
 import { Connection, type ConnectionHost } from "../../../src/server/http1/connection.js";
 import { HeadParser } from "../../../src/server/http1/head.js";
@@ -77,6 +78,7 @@ class FakeHost {
   readonly dispatch: Dispatch;
   readonly errors: unknown[] = [];
   readonly bodyMemory = new BodyMemory(100_000);
+  readonly unread = new UnreadResponses(0, undefined);
   draining = false;
   open = true;
 
@@ -181,6 +183,7 @@ describe("the phase of a connection", () => {
             expect(invariants[state.phase](state), JSON.stringify(state)).toBe(true);
             if (state.phase !== phase) expect(nexts[phase], `from ${phase} to ${state.phase}`).toContain(state.phase);
             expect(state.paused).toBe(socket.paused);
+            if (state.phase === BEHIND) expect(host.unread.used).toBe(socket.writableLength);
             if (state.phase < LINGERING && !state.body) expect(state.paused).toBe(state.held > maxHeld);
             phase = state.phase;
           };
@@ -230,6 +233,7 @@ describe("the phase of a connection", () => {
           check();
           expect(host).toMatchObject({ open: false, errors: [] });
           expect(host.bodyMemory.used).toBe(0);
+          expect(host.unread.used).toBe(0);
         },
       ),
       { numRuns: 3000 },

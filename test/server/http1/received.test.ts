@@ -11,6 +11,7 @@ const options: TransportOptions = {
   maxTargetSize: 8_192,
   maxHeaders: 100,
   maxBodyMemory: 0,
+  maxUnreadMemory: 0,
   maxConnections: 0,
   headTimeout: 10,
   bodyTimeout: 30,

@@ -6,6 +6,7 @@ import { problemResponse } from "../../../src/errors/pages/problem.js";
 import type { Request } from "../../../src/http/request.js";
 import { Response } from "../../../src/http/response.js";
 import type { BodyBuffer } from "../../../src/server/body/body-buffer.js";
+import type { UnreadResponses } from "../../../src/server/body/unread-responses.js";
 import { Client, get as get1, parseResponses } from "../support.js";
 import { reply, send, start } from "./client.js";
 import {
@@ -21,6 +22,8 @@ import {
   preface,
   request,
   settings,
+  uint32,
+  WINDOW_UPDATE,
 } from "./frames.js";
 
 /** All but one limit are out of reach. */
@@ -162,6 +165,54 @@ describe("a slow client of HTTP/2", () => {
     const sent = () => session.socket.bytesWritten;
     await expect.poll(() => before === (before = sent()), { interval: 200 }).toBe(true);
     expect(sent()).toBeLessThan(1_000_000);
+  });
+
+  it("Beyond maxUnreadMemory the connection is ended whose client has read nothing for the longest", async () => {
+    const { address, abuses, transport } = await start(() => new Response("x".repeat(50_000)), {
+      ...patient,
+      maxUnreadMemory: 1_000_000,
+    });
+    const { unread } = transport as unknown as { readonly unread: UnreadResponses };
+    const ids = [1, 3, 5, 7, 9, 11];
+    // The windows of its streams are closed: 300,000 bytes wait for each client.
+    const stuck = async () => {
+      const client = await FrameClient.open(address, [[4, 0]]);
+      client.send(...ids.map((id) => get(id)));
+      for (const id of ids) await client.until((one) => one.type === HEADERS && one.id === id);
+      return client;
+    };
+    const take = async (client: FrameClient, id: number) => {
+      client.send(frame(WINDOW_UPDATE, 0, 0, uint32(50_000)), frame(WINDOW_UPDATE, 0, id, uint32(50_000)));
+      expect(await client.ended(id)).toBe(0);
+    };
+    const clients = [await stuck(), await stuck(), await stuck()];
+    expect([unread.used, abuses]).toEqual([900_000, []]);
+    // The first one reads: now the second has read nothing for the longest.
+    await take(clients[0]!, 1);
+    await expect.poll(() => unread.used).toBe(850_000);
+    clients.push(await stuck());
+    await clients[1]!.end();
+    expect(abuses).toEqual(["RESPONSES_UNREAD"]);
+    expect(unread.used).toBe(850_000);
+    for (const client of clients.toSpliced(1, 1)) {
+      for (const id of ids) if (client !== clients[0] || id !== 1) await take(client, id);
+    }
+    await expect.poll(() => unread.used).toBe(0);
+    for (const { socket } of clients) socket.destroy();
+  });
+
+  it.each([["in parts"], ["as a stream"]])("A response that is sent %s counts as unread too", async (how) => {
+    async function* pieces(): AsyncGenerator<string> {
+      for (let i = 0; i < 10; i++) yield "x".repeat(50_000);
+    }
+    const { address, abuses } = await start(() => new Response(how === "in parts" ? "x".repeat(500_000) : pieces()), {
+      ...patient,
+      maxUnreadMemory: 100_000,
+    });
+    const client = await FrameClient.open(address, [[4, 0]]);
+    client.send(...[1, 3, 5, 7].map((id) => get(id)));
+    await client.end();
+    expect(abuses).toEqual(["RESPONSES_UNREAD"]);
   });
 
   it("Bodies of HTTP/2 and HTTP/1.1 share the memory for bodies", async () => {

@@ -168,6 +168,22 @@ describe("run({ http2 })", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/HTTP2_RESET_FLOOD"\} 1/);
   });
 
+  it("Connections that are ended because nobody reads are counted in the metrics, and the log tells of them", async () => {
+    const lines: unknown[][] = [];
+    const app = new App().enableMetrics();
+    app.logger = { ...app.logger, info: (...line) => lines.push(line) };
+    app.get("/", () => "x".repeat(50_000));
+    const { url, address } = await run(app, { maxUnreadMemory: 100_000 });
+    const client = await FrameClient.open(address, [[4, 0]]);
+    client.send(get(1), get(3), get(5));
+    await client.end();
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/RESPONSES_UNREAD"\} 1/);
+    expect(lines).toContainEqual([
+      "a connection was ended because its client does not read its responses",
+      expect.objectContaining({ code: "RESPONSES_UNREAD" }),
+    ]);
+  });
+
   it("Closing a server finishes the streams that are open, bounded by the shutdown time", async () => {
     let respond = () => {};
     const app = new App();

@@ -11,6 +11,11 @@ export function amqpError(error: unknown, address: string): MessagingError {
   if ((typeof code === "number" && code >= 400) || /ACCESS.REFUSED/.test(text)) {
     return new MessagingError("REFUSED", `the AMQP broker at ${address} refused: ${text}`, { cause: error });
   }
+  // amqplib does not tell the reason of a broker that closes the connection when it should open the virtual host.
+  if (/ConnectionOpenOk; got <ConnectionClose/.test(text)) {
+    const reason = "its virtual host does not exist, is full, or is closed to this user";
+    return new MessagingError("REFUSED", `the AMQP broker at ${address} refused: ${reason}`, { cause: error });
+  }
   return new MessagingError("UNREACHABLE", `the AMQP broker at ${address} is unreachable: ${text}`, { cause: error });
 }
 

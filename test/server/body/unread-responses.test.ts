@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { UnreadResponses } from "../../../src/server/body/unread-responses.js";
+
+function counted(max: number) {
+  const ended: string[] = [];
+  const codes: string[] = [];
+  const unread = new UnreadResponses(max, (code) => codes.push(code));
+  const client = (name: string) => ({ destroy: () => ended.push(name) });
+  return { unread, ended, codes, client };
+}
+
+it("Connections end in the order in which their clients took their last bytes, until the rest fits", () => {
+  const { unread, ended, codes, client } = counted(100);
+  const [a, b, c, d] = ["a", "b", "c", "d"].map(client);
+  unread.set(a!, 40);
+  unread.set(b!, 30);
+  unread.set(c!, 30);
+  expect(ended).toEqual([]);
+  // More bytes leave a client where it is; fewer show that it reads.
+  unread.set(b!, 20);
+  unread.set(c!, 35);
+  expect(unread.used).toBe(95);
+  unread.set(d!, 60);
+  expect(ended).toEqual(["a", "c"]);
+  expect(codes).toEqual(["RESPONSES_UNREAD", "RESPONSES_UNREAD"]);
+  expect(unread.used).toBe(80);
+});
+
+it("A client that has taken everything, or has left, does not count", () => {
+  const { unread, ended, client } = counted(100);
+  const [a, b] = ["a", "b"].map(client);
+  unread.set(a!, 90);
+  unread.set(a!, 0);
+  unread.set(a!, 0);
+  expect(unread.used).toBe(0);
+  unread.set(b!, 100);
+  expect(ended).toEqual([]);
+  unread.set(b!, 101);
+  expect(ended).toEqual(["b"]);
+  expect(unread.used).toBe(0);
+});
+
+it("A bound of 0 is none", () => {
+  const { unread, ended, client } = counted(0);
+  unread.set(client("a"), 1e12);
+  expect(ended).toEqual([]);
+});

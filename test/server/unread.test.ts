@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { Response } from "../../src/http/response.js";
+import { untilStill } from "../support/until-still.js";
+import { get, parseResponses, start, transports } from "./support.js";
+
+const patient = { headTimeout: 600, bodyTimeout: 600, bodyTotalTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
+/** More than the system keeps for a client of a Unix socket. */
+const requests = 10;
+
+const folder = mkdtempSync(join(tmpdir(), "stoa-unread-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  for (let i = 0; i < 4; i++) yield Buffer.alloc(60_000);
+}
+
+describe.each(transports)("clients of the %s transport that do not read", (name, factory) => {
+  it.each([
+    ["text", () => new Response("x".repeat(200_000))],
+    ["bytes", () => new Response(Buffer.alloc(200_000))],
+    ["a stream", () => new Response(pieces())],
+    ["a large text", () => new Response("x".repeat(400_000))],
+  ])(
+    "Beyond maxUnreadMemory the client that has read none of %s for the longest is disconnected",
+    async (what, respond) => {
+      let handled = 0;
+      const codes: string[] = [];
+      const { client, transport } = await start(
+        factory,
+        () => {
+          handled++;
+          return respond();
+        },
+        { ...patient, maxUnreadMemory: 1_000_000, onAbuse: (code) => codes.push(code) },
+        { host: "", port: 0, path: join(folder, `${name}-${what}`) },
+      );
+      const stuck = async () => {
+        const connection = await client();
+        connection.socket.pause();
+        connection.send(get("/").repeat(requests));
+        await untilStill(() => handled);
+        return connection;
+      };
+      const first = await stuck();
+      expect(codes).toEqual([]);
+      let last = first;
+      let opened = 1;
+      for (; codes.length === 0 && opened < 50; opened++) last = await stuck();
+      expect(new Set(codes)).toEqual(new Set(["RESPONSES_UNREAD"]));
+      await expect.poll(() => transport.connections).toBe(opened - codes.length);
+      first.socket.resume();
+      expect(parseResponses(await first.readToEnd()).length).toBeLessThan(requests);
+      last.socket.resume();
+      expect(await last.responses(requests)).toHaveLength(requests);
+    },
+  );
+});
