@@ -19,7 +19,7 @@ export default {
 /**
  * Starts a broker with its data in the folder; with `restart` it finds the data of the last time. Clients are sent to the
  * port `advertised`, where a test may listen itself. `secure` adds listeners with a login and with TLS:
- * `{ sasl: port, tls: port, both: port, keystore, ca, user, password }`.
+ * `{ sasl: port, tls: port, both: port, keystore, ca, user, password }`. `settings` are those of the broker.
  */
 export async function startKafka(
   folder,
@@ -33,6 +33,7 @@ export async function startKafka(
     secure = /** @type {object | null} */ (null),
     cluster = /** @type {object | null} */ (null),
     heap = 384,
+    settings = {},
   } = {},
 ) {
   const lib = await kafkaJars(version, log);
@@ -40,7 +41,7 @@ export async function startKafka(
   const other = controller || (await freePort());
   const file = join(folder, "server.properties");
   if (!restart) {
-    await writeFile(file, properties({ folder, port, controller: other, advertised, secure, cluster }));
+    await writeFile(file, properties({ folder, port, controller: other, advertised, secure, cluster, more: settings }));
     const format = ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
     for (const mechanism of secure ? ["SCRAM-SHA-256", "SCRAM-SHA-512"] : []) {
       format.push("--add-scram", `${mechanism}=[name=${secure.user},password=${secure.password}]`);
@@ -92,7 +93,7 @@ export async function startKafkaCluster(folder, { log = () => {}, version = kafk
   };
 }
 
-function properties({ folder, port, controller, advertised, secure, cluster }) {
+function properties({ folder, port, controller, advertised, secure, cluster, more = {} }) {
   const copies = cluster === null ? 1 : 3;
   const listeners = [`PLAINTEXT://127.0.0.1:${port}`];
   const shown = [`PLAINTEXT://127.0.0.1:${advertised}`];
@@ -133,6 +134,7 @@ function properties({ folder, port, controller, advertised, secure, cluster }) {
     "share.coordinator.state.topic.replication.factor": copies,
     "share.coordinator.state.topic.min.isr": Math.min(2, copies),
     "group.initial.rebalance.delay.ms": 0,
+    ...more,
     "auto.create.topics.enable": false,
     ...(secure && securitySettings(secure)),
   };

@@ -7,6 +7,7 @@ import { JobStorage } from "../../src/patterns/jobs/storage.js";
 import { jobTables } from "../../src/patterns/jobs/tables.js";
 import { OutboxStorage } from "../../src/patterns/outbox/storage.js";
 import { outboxTables } from "../../src/patterns/outbox/tables.js";
+import { SagaAdmin } from "../../src/patterns/saga/admin.js";
 import { SagaStorage } from "../../src/patterns/saga/storage.js";
 import { sagaTables } from "../../src/patterns/saga/tables.js";
 import { makeDatabase } from "../engines/db/engines.js";
@@ -74,6 +75,25 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   };
   /** Far more than the ten rows that are due take, and far fewer than the rows that wait. */
   const few = 1000;
+
+  it("Counts read a bounded number of rows, and jobs in progress are counted beside any backlog", async () => {
+    const claimed = await new JobStorage(db, "stoa", "me", 60_000).claim("work", 4);
+    expect(claimed).toHaveLength(4);
+    const jobs = new JobRecords(db, "stoa.jobs");
+    expect(await jobs.counts()).toMatchObject({ waiting: 100_000, running: 4, failed: 0 });
+    await db.script(`
+      update stoa.jobs set owner = null, lease_until = '-infinity' where owner = 'me';
+      insert into stoa.sagas (id, name, version, input, status) values ('parked', 'sleepy', 1, '{}', 'parked')`);
+    const sagas = { db, storage: new SagaStorage(db, "stoa", "me", 6000) };
+    const { open } = await new SagaAdmin(sagas as never).counts();
+    expect(open).toEqual({ running: 100_000, parked: 1 });
+    await db.execute("delete from stoa.sagas where id = 'parked'");
+    const { counted, blocks } = counting();
+    await new JobRecords(counted, "stoa.jobs").counts();
+    await new SagaAdmin({ ...sagas, db: counted } as never).counts();
+    const whole = await db.fetchval<number>("select (pg_table_size('stoa.jobs') / 8192)::int");
+    expect(blocks[0]!).toBeLessThan(whole!);
+  });
 
   it("The claim of jobs, the look for the next one and the age of the oldest read few blocks", async () => {
     const { counted, blocks } = counting();

@@ -109,7 +109,7 @@ export interface OutgoingRecord {
   readonly timestamp: number;
   /** Milliseconds until it may be delivered. */
   readonly delay: number;
-  /** True if `topic` is the place of a reply. */
+  /** True if `topic` is the place of a reply, which a message has named: it must not be created. */
   readonly direct?: boolean;
   /** True for a copy of a message that another program may have published: it may be as large as the broker takes. */
   readonly foreign?: boolean;

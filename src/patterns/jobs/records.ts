@@ -1,3 +1,4 @@
+import { mostCounted } from "../../durable/retention.js";
 import type { Database } from "../../engines/db/database.js";
 import { UniqueViolation } from "../../engines/db/errors.js";
 
@@ -26,7 +27,7 @@ export interface JobInfo {
 const infoFields = `id::text, name, key, status, owner is not null and lease_until > clock_timestamp() as running, value, priority,
   attempts, progress, error, run_at as "runAt", started_at as "startedAt", created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** Counts of jobs. */
+/** Counts of jobs. 100000 stands for as many and more. */
 export interface JobCounts {
   /** Jobs that are due or delayed, and those in progress. */
   readonly waiting: number;
@@ -47,6 +48,14 @@ export class JobRecords {
     this.#table = table;
   }
 
+  /** The names of jobs that are not finished, found one after the other in the index. */
+  get #names(): string {
+    return `(select name from ${this.#table} where finished_at is null order by name limit 1)
+      union all
+      select (select j.name from ${this.#table} j where j.finished_at is null and j.name > n.name order by j.name limit 1)
+      from n where n.name is not null`;
+  }
+
   get(id: string): Promise<JobInfo | null> {
     return this.#db.fetchrow<JobInfo>(`select ${infoFields} from ${this.#table} where id = $1`, [id]);
   }
@@ -61,13 +70,20 @@ export class JobRecords {
     );
   }
 
-  /** Reads every job that is not finished. */
+  /** Counts jobs that are due and delayed ones apart, by the index: those in progress are not hidden behind a backlog for later. */
   async counts(): Promise<JobCounts> {
+    const some = (when: string): string => `(select j.* from n cross join lateral (
+      select owner, lease_until from ${this.#table} j where j.name = n.name and j.finished_at is null and ${when}
+      limit ${mostCounted}) j limit ${mostCounted})`;
     const row = await this.#db.fetchrow<Omit<JobCounts, "oldestDueSeconds">>(
-      `select count(*) filter (where owner is null or lease_until <= statement_timestamp())::int as waiting,
-         count(*) filter (where owner is not null and lease_until > statement_timestamp())::int as running,
-         (select count(*)::int from ${this.#table} where status = 'failed') as failed
-       from ${this.#table} where finished_at is null`,
+      `with recursive n as (${this.#names}),
+       due as (
+         select count(*) as all, count(*) filter (where owner is not null and lease_until > statement_timestamp()) as running
+         from ${some("j.run_at <= statement_timestamp()")} j),
+       later as (select count(*) as all from ${some("j.run_at > statement_timestamp()")} j)
+       select least(due.all - due.running + later.all, ${mostCounted})::int as waiting, due.running::int as running,
+         (select count(*)::int from (select from ${this.#table} where status = 'failed' limit ${mostCounted}) f) as failed
+       from due, later`,
     );
     return { ...row!, oldestDueSeconds: await this.oldestDueSeconds() };
   }
@@ -78,11 +94,7 @@ export class JobRecords {
    */
   async oldestDueSeconds(): Promise<number> {
     const seconds = await this.#db.fetchval<number>(
-      `with recursive n as (
-         (select name from ${this.#table} where finished_at is null order by name limit 1)
-         union all
-         select (select j.name from ${this.#table} j where j.finished_at is null and j.name > n.name order by j.name limit 1)
-         from n where n.name is not null)
+      `with recursive n as (${this.#names})
        select max(extract(epoch from statement_timestamp() - due.run_at))::float8 from n cross join lateral (
          select j.run_at from ${this.#table} j
          where j.name = n.name and j.finished_at is null and j.run_at < statement_timestamp()

@@ -1,3 +1,4 @@
+import { mostCounted } from "../../durable/retention.js";
 import type { Database } from "../../engines/db/database.js";
 import type { BrokerName } from "../../engines/messaging/broker.js";
 import {
@@ -15,8 +16,6 @@ const failure = `left(regexp_replace(error, '[0-9]+', '#', 'g'), 200)`;
 const chosen = `state in ('failed', 'stuck') and ($1::text[] is null or message_id = any($1)) and ($2::text is null or ${failure} = $2)
   and ($3::text is null or topic = $3)`;
 
-/** Rows that are counted at most: a backlog must not make its own measuring slow. */
-const mostCounted = 100_000;
 const statusAge = 1000;
 
 /** The outbox for operators: its backlog, and the messages that cannot be published. */

@@ -1,4 +1,5 @@
 import { boundedTransaction } from "../../durable/bounded-transaction.js";
+import { mostCounted } from "../../durable/retention.js";
 import { jsonText } from "../../durable/texts.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import { show } from "../../kit/options.js";
@@ -140,11 +141,14 @@ export class SagaAdmin {
     );
   }
 
-  /** The executions that have not ended, by status, and the age of the oldest that is due. */
+  /** The executions that have not ended, by status, where 100000 stands for as many and more, and the age of the oldest that is due. */
   async counts(): Promise<SagaCounts> {
     const { db, storage } = this.#around;
     const rows = await db.fetch<{ status: SagaStatus; count: number }>(
-      `select ${statusColumn} as status, count(*)::int as count from ${storage.sagas} where finished_at is null group by 1`,
+      `select s.status, count(*)::int as count from unnest(array['running', 'compensating', 'parked']) as v (status),
+         lateral (select ${statusColumn} as status from ${storage.sagas} s where s.finished_at is null and s.status = v.status
+           limit ${mostCounted}) s
+       group by 1`,
     );
     const open: Partial<Record<SagaStatus, number>> = {};
     for (const row of rows) open[row.status] = row.count;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AmqpConsumer } from "../../../src/engines/messaging/amqp/amqp-consumer.js";
 import type { AmqpMessage } from "../../../src/engines/messaging/amqp/amqplib.js";
 import type { AmqpLink } from "../../../src/engines/messaging/amqp/link.js";
-import { Turns } from "../../../src/engines/messaging/amqp/suspects.js";
 import type { Topology } from "../../../src/engines/messaging/amqp/topology.js";
+import { Turns } from "../../../src/engines/messaging/suspects.js";
 import { service } from "../../support/service.js";
 import { clients, connected, uniqueTopic, until } from "./harness.js";
 

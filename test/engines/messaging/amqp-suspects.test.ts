@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createAmqpBroker } from "stoa/messaging";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { compiled } from "../../support/compiled.js";
+import { describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
 import type { KillerSettings } from "./amqp-killer-program.js";
-import { connected, uniqueTopic, until } from "./harness.js";
+import { connected, gate, uniqueTopic, until } from "./harness.js";
+import { supervised } from "./supervised.js";
 
 const url = service("rabbitmq");
 const program = fileURLToPath(new URL("./amqp-killer-program.ts", import.meta.url));
@@ -27,7 +25,7 @@ describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
       );
       const lines: string[] = [];
       const settings: KillerSettings = { url: url!, queueType, topic, maxDeliveries };
-      const fleet = Array.from({ length: workers }, () => supervised(settings, lines));
+      const fleet = Array.from({ length: workers }, () => supervised(program, settings, lines));
       const dead = async () => (await client.deadLetters.list(topic)).map(({ text }) => text);
       const neighbours = values.slice(1).map((value) => `end ${value}`);
       await until(() => neighbours.every((line) => lines.includes(line)), "the neighbours are handled", 60_000);
@@ -39,25 +37,37 @@ describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
     },
     180_000,
   );
-});
 
-/** A worker that is started again whenever it ends. Returns the function that ends it. */
-function supervised(settings: KillerSettings, lines: string[]): () => void {
-  let over = false;
-  let stop = () => {};
-  const start = () => {
-    const child = spawn(process.execPath, [compiled(program), JSON.stringify(settings)]);
-    createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
-    child.on("exit", () => {
-      if (!over) start();
+  it("A suspect that takes long holds up others for a while only", async () => {
+    const topic = uniqueTopic("slow");
+    const connect = () => createAmqpBroker({ url: url!, heartbeat: 1 });
+    const client = await connected({ connect });
+    const slow = gate();
+    const seen: unknown[] = [];
+    const first = await client.subscribe(topic, {}, () => {});
+    await first.close();
+    await client.publish(topic, "slow");
+    // Taken over three times without a result, as by processes that have died.
+    for (let times = 0; times < 3; times++) {
+      const taker = await connected({ connect });
+      const begun = gate();
+      await taker.subscribe(topic, { maxDeliveries: 20 }, () => {
+        begun.open();
+        return slow.opened;
+      });
+      await begun.opened;
+      await taker.drain(1);
+      await taker.close();
+    }
+    await client.subscribe(topic, {}, ({ value }) => {
+      seen.push(value);
+      return value === "slow" ? slow.opened : undefined;
     });
-    stop = () => child.kill("SIGKILL");
-  };
-  start();
-  const end = () => {
-    over = true;
-    stop();
-  };
-  onTestFinished(end);
-  return end;
-}
+    await until(() => seen.length === 1);
+    await client.publish(topic, "other");
+    await until(() => seen.length === 2);
+    expect(seen).toEqual(["slow", "other"]);
+    slow.open();
+    await client.close();
+  });
+});

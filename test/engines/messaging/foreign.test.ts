@@ -179,6 +179,17 @@ it("A message that asks for a reply to a place that takes none is handled, and n
   expect(hub.topics.toSorted()).toEqual(["t", "t.dead"]);
 });
 
+it("A message creates no topic by asking for a reply there", async () => {
+  const hub = new MemoryHub();
+  const { client, logger } = await opened(hub);
+  const consumer = await client.subscribe("t", once, () => "reply");
+  hub.append(recordOf("t", { headers: { "stoa-reply-to": "made-up.replies" } }));
+  await until(() => consumer.stats().results.done === 1);
+  await until(() => logger.lines.length === 1);
+  expect(logger.lines[0]).toMatchObject({ level: "warn", message: "a reply to a message of 't' was not sent" });
+  expect(hub.topics.toSorted()).toEqual(["t", "t.dead"]);
+});
+
 it("A broker that has no requests sends no replies, whatever a message asks for", async () => {
   const hub = new MemoryHub();
   const broker = new MemoryBroker({ hub });

@@ -2,7 +2,7 @@ import { Admin, type CompressionAlgorithmValue, type MessageToProduce, Producer 
 import { createKafkaBroker } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
-import { connected, uniqueTopic, until } from "./harness.js";
+import { connected, silent, uniqueTopic, until } from "./harness.js";
 import { oddMessagesContract } from "./odd-messages.js";
 
 const address = service("kafka");
@@ -106,6 +106,28 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     const codes = outcomes.map((outcome) => outcome?.code ?? null);
     expect(codes.slice(0, 5)).toEqual([null, "TOO_LARGE", "REFUSED", null, null]);
     expect(codes.slice(5)).toEqual(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? "REFUSED" : null)));
+    await client.close();
+  });
+
+  it("A message creates no topic by asking for a reply there", async () => {
+    const logger = silent();
+    const client = await connected(
+      { connect: () => createKafkaBroker({ brokers: [address!], groupId: group }) },
+      { logger },
+    );
+    const [topic, place] = [uniqueTopic(), `${uniqueTopic("made-up")}.replies`];
+    const consumer = await client.subscribe(topic, {}, () => "reply");
+    await client.publish(topic, 1);
+    await producer.send({ messages: [{ ...headed({ "stoa-reply-to": place }), topic }] });
+    await until(() => consumer.stats().results.done === 2, "both messages are handled");
+    await until(() =>
+      logger.lines.some(({ message }) => message === `a reply to a message of '${topic}' was not sent`),
+    );
+    const admin = new Admin({ clientId: "other", bootstrapBrokers: [address!] });
+    expect(await admin.listTopics()).not.toContain(place);
+    await admin.close();
+    // The replies of requests still find their way.
+    expect(await client.request(topic, 2)).toBe("reply");
     await client.close();
   });
 

@@ -1,3 +1,6 @@
+/** Subjects among which those that are gone are looked for. */
+const leastTidied = 1000;
+
 /**
  * The state in memory that one transaction or savepoint changed, with what undoes the changes. PostgreSQL takes back only
  * rows: an object that remembers a row as saved would otherwise believe in a save that was rolled back.
@@ -5,7 +8,10 @@
 export class UndoLevel {
   readonly #outer: UndoLevel | null;
   /** Null until something is changed: most transactions change no state. */
-  #undos: Map<object, () => void> | null = null;
+  #undos: WeakMap<object, () => void> | null = null;
+  /** The subjects, in their order. Those that nobody else has need no undo: a long transaction does not keep them in memory. */
+  #subjects: WeakRef<object>[] = [];
+  #tidyAt = leastTidied;
   #undone = false;
 
   constructor(outer: UndoLevel | null) {
@@ -20,20 +26,37 @@ export class UndoLevel {
   /** Keeps the state that a subject has now, unless it is kept already. `take` returns the function that restores it. */
   keep(subject: object, take: (subject: object) => () => void): void {
     if (this.undone) return;
-    this.#undos ??= new Map();
-    if (!this.#undos.has(subject)) this.#undos.set(subject, take(subject));
+    this.#undos ??= new WeakMap();
+    if (this.#undos.has(subject)) return;
+    this.#undos.set(subject, take(subject));
+    this.#subjects.push(new WeakRef(subject));
+    if (this.#subjects.length < this.#tidyAt) return;
+    this.#subjects = this.#subjects.filter((each) => each.deref() !== undefined);
+    this.#tidyAt = Math.max(leastTidied, this.#subjects.length * 2);
   }
 
   /** Hands the kept states to the level around it. That one may have older states, which stay. */
   release(): void {
-    for (const [subject, undo] of this.#undos ?? []) this.#outer?.keep(subject, () => undo);
-    this.#undos = null;
+    for (const [subject, undo] of this.#kept()) this.#outer?.keep(subject, () => undo);
+    this.#forget();
   }
 
   /** Restores the kept states, and keeps no more. */
   undo(): void {
     this.#undone = true;
-    for (const undo of this.#undos?.values() ?? []) undo();
+    for (const [, undo] of this.#kept()) undo();
+    this.#forget();
+  }
+
+  *#kept(): Iterable<readonly [object, () => void]> {
+    for (const each of this.#subjects) {
+      const subject = each.deref();
+      if (subject !== undefined) yield [subject, this.#undos!.get(subject)!];
+    }
+  }
+
+  #forget(): void {
     this.#undos = null;
+    this.#subjects = [];
   }
 }

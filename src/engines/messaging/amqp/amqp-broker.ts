@@ -9,6 +9,7 @@ import type {
   PublishWay,
 } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { Turns } from "../suspects.js";
 import { AmqpConsumer, type ConsumerShare, type SendLater } from "./amqp-consumer.js";
 import { AmqpReplies } from "./amqp-replies.js";
 import { AmqpWay } from "./amqp-way.js";
@@ -16,7 +17,6 @@ import { type Amqplib, type AmqpMessage, loadAmqplib } from "./amqplib.js";
 import { AmqpConfig, type AmqpOptions } from "./config.js";
 import { AmqpLink, type PublishChannel } from "./link.js";
 import { deadRecordOf, recordOf } from "./records.js";
-import { Turns } from "./suspects.js";
 import { Topology } from "./topology.js";
 
 /** RabbitMQ, over AMQP 0-9-1. */

@@ -1,9 +1,11 @@
+import { within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { longestAlone, type Turns } from "../suspects.js";
 import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, isSuspect, type Turns } from "./suspects.js";
+import { earlierOf, isSuspect } from "./suspects.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -181,12 +183,15 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
       .catch((error: unknown) => this.#fail(error));
   }
 
-  /** Stops the deliveries, waits for the handlers that run, and handles suspects, one at a time. */
+  /**
+   * Stops the deliveries, waits for the handlers that run, and handles suspects, one at a time. Handlers that take long are not
+   * waited for, and a suspect that takes long is the last one for now: other messages are handled beside it.
+   */
   async #handleSuspects(channel: AmqpChannel): Promise<void> {
     await this.#cancel();
     await this.#setAside();
     for (let found = true; found && !this.#paused && !this.#stopped && !this.#ended; ) {
-      await this.#idle();
+      await within(this.#idle(), longestAlone);
       await this.#share.turns.run(async () => {
         if (this.#ended || this.#paused || this.#stopped) return;
         const message = await channel.get(this.#suspects!);
@@ -194,7 +199,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
         if (message === false || this.#ended) return;
         this.#unsettled?.add(message);
         this.#deliver(message, earlierOf(message));
-        await this.#idle();
+        await within(this.#idle(), longestAlone, () => (found = false));
       });
     }
   }

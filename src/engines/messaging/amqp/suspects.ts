@@ -1,8 +1,6 @@
+import { suspectAfter } from "../suspects.js";
 import type { AmqpMessage } from "./amqplib.js";
 import { deliveriesBefore } from "./records.js";
-
-/** Deliveries without a result after which a message is a suspect. The first may be the loss of a connection. */
-const suspectAfter = 2;
 
 /**
  * True for a message that may have killed its process. Its queue counts all messages that the process had taken over, and not
@@ -19,15 +17,4 @@ export function isSuspect(message: AmqpMessage): boolean {
 export function earlierOf(message: AmqpMessage): number {
   const alone = message.fields.redelivered ? (deliveriesBefore(message) ?? 0) : 0;
   return alone === 0 ? 0 : suspectAfter + alone;
-}
-
-/** Runs one function at a time: suspects of several consumers must not be handled together either. */
-export class Turns {
-  #last: Promise<unknown> = Promise.resolve();
-
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
-  }
 }

@@ -55,7 +55,7 @@ export function sendReply(inFlight: InFlightMessage, context: ConsumerContext, r
       body,
       timestamp: Date.now(),
       delay: 0,
-      ...(context.broker.replies !== undefined && { direct: true }),
+      direct: true,
     };
     const { replies } = context.broker;
     // Not waited for: the message is handled whatever happens to the reply.

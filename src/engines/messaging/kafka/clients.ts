@@ -150,10 +150,13 @@ export class KafkaClients {
   }
 
   /** Creates topics that do not exist, where that is allowed. Returns once they can be used. */
-  async ensureTopics(topics: readonly string[]): Promise<void> {
+  async ensureTopics(topics: readonly string[], mayCreate = true): Promise<void> {
     const missing = topics.filter((topic) => !this.#known.has(topic));
     for (const topic of missing) {
-      if (!(await this.#exists(topic))) await this.#create(topic);
+      if (!(await this.#exists(topic))) {
+        if (!mayCreate) throw new MessagingError("UNKNOWN_TOPIC", `nobody waits for replies at '${topic}'`);
+        await this.#create(topic);
+      }
       if (this.#known.size > 10_000) this.#known.clear();
       this.#known.add(topic);
     }

@@ -75,7 +75,8 @@ export class KafkaBroker implements Broker {
     // A topic that fails does not concern the others.
     await Promise.all(
       [...topics].map(async ([topic, list]) => {
-        let failure: MessagingError | null = await this.#ensure(topic);
+        const mayCreate = list.some(({ direct }) => direct !== true);
+        let failure: MessagingError | null = await this.#ensure(topic, mayCreate);
         /** Keys with a record that is too large. */
         const refused = new Set<string>();
         const send = async (given: readonly OutgoingRecord[]): Promise<void> => {
@@ -144,9 +145,9 @@ export class KafkaBroker implements Broker {
     await this.#clients.close();
   }
 
-  async #ensure(topic: string): Promise<MessagingError | null> {
+  async #ensure(topic: string, mayCreate: boolean): Promise<MessagingError | null> {
     try {
-      await this.#clients.ensureTopics([topic]);
+      await this.#clients.ensureTopics([topic], mayCreate);
       return null;
     } catch (error) {
       return this.#clients.translate(error);

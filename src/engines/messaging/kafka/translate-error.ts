@@ -37,8 +37,17 @@ export function isCoordinatorAway(error: unknown): boolean {
 
 /** True if a transaction that is not ended is about to move an offset. */
 export function isUnstable(error: unknown): boolean {
+  return hasApiId(error, "UNSTABLE_OFFSET_COMMIT");
+}
+
+/** True if the metadata of an offset is longer than `offset.metadata.max.bytes` of the broker. */
+export function isMetadataTooLarge(error: unknown): boolean {
+  return hasApiId(error, "OFFSET_METADATA_TOO_LARGE");
+}
+
+function hasApiId(error: unknown, apiId: string): boolean {
   const { findBy } = error as { findBy?: (property: string, value: unknown) => unknown };
-  return typeof findBy === "function" && Boolean(findBy.call(error, "apiId", "UNSTABLE_OFFSET_COMMIT"));
+  return typeof findBy === "function" && Boolean(findBy.call(error, "apiId", apiId));
 }
 
 function innermost(error: unknown): object {

@@ -10,6 +10,7 @@ import type {
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
+import { Turns } from "../suspects.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
 import { loadSqs, type SqsLibrary, type SqsMessage, type SqsSendEntry } from "./library.js";
 import { copyOf, entryOf, entrySize, groupOf, largestMessage, recordOf } from "./records.js";
@@ -30,6 +31,7 @@ export class SqsBroker implements Broker {
   readonly defaultPrefetch: number;
   readonly boundsPrefetch: boolean;
   readonly #service: SqsService;
+  readonly #turns = new Turns();
   readonly #config: CloudQueueConfig;
   /** One for each record, however often it is sent: FIFO queues drop what they get twice. */
   readonly #deduplicate = new WeakMap<object, string>();
@@ -66,7 +68,7 @@ export class SqsBroker implements Broker {
     if (request.group !== this.defaultGroup) {
       throw new MessagingError("UNSUPPORTED", "the sqs broker has no groups: each group needs a queue of its own");
     }
-    const consumer = new SqsConsumer(this.#service, request, sink, this.#sendCopy);
+    const consumer = new SqsConsumer(this.#service, request, sink, this.#sendCopy, this.#turns);
     await consumer.open();
     return consumer;
   }

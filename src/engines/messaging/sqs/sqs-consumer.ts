@@ -1,5 +1,7 @@
+import { within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { longestAlone, suspectAfter, type Turns } from "../suspects.js";
 import type { SqsMessage } from "./library.js";
 import { earlierOf, recordOf } from "./records.js";
 import type { SqsService } from "./service.js";
@@ -26,6 +28,11 @@ interface Deletion {
 }
 
 const batch = 10;
+/**
+ * Messages that are asked for one by one at the begin, and after a suspect. The queue counts all messages of a reply, and not only
+ * those whose handlers ran: the neighbours of a message that kills its process would become dead letters with it.
+ */
+const caution = 10;
 /** Milliseconds between requests that do not wait for messages. */
 const shortPause = 100;
 
@@ -38,6 +45,11 @@ export class SqsConsumer implements BrokerConsumer {
   readonly #held = new Map<string, Held>();
   readonly #cut = new AbortController();
   readonly #hidden: number;
+  readonly #turns: Turns;
+  /** Messages that are still to be asked for one by one. */
+  #careful = caution;
+  /** Ends when no suspect is handled alone. */
+  #alone: Promise<void> = Promise.resolve();
   #url = "";
   #paused = false;
   #stopped = false;
@@ -47,11 +59,12 @@ export class SqsConsumer implements BrokerConsumer {
   #deletions: Deletion[] = [];
   #polling: Promise<void> = Promise.resolve();
 
-  constructor(service: SqsService, request: ConsumeRequest, sink: DeliverySink, sendCopy: SendCopy) {
+  constructor(service: SqsService, request: ConsumeRequest, sink: DeliverySink, sendCopy: SendCopy, turns: Turns) {
     this.#service = service;
     this.#request = request;
     this.#sink = sink;
     this.#sendCopy = sendCopy;
+    this.#turns = turns;
     this.#hidden = service.config.visibilityTimeout * 1000;
   }
 
@@ -67,6 +80,7 @@ export class SqsConsumer implements BrokerConsumer {
 
   pause(): void {
     this.#paused = true;
+    this.#wake?.();
   }
 
   resume(): void {
@@ -103,7 +117,9 @@ export class SqsConsumer implements BrokerConsumer {
 
   async #poll(): Promise<void> {
     const { waitTime } = this.#service.config;
-    while (!this.#stopped && !this.#ended) {
+    for (;;) {
+      await this.#alone;
+      if (this.#stopped || this.#ended) return;
       if (this.#paused || this.#room <= 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -127,11 +143,12 @@ export class SqsConsumer implements BrokerConsumer {
   /** Asks the queue for as many messages as there is room for. Resolves to their number. */
   async #ask(waitTime: number): Promise<number> {
     const asked = performance.now();
+    const most = this.#careful > 0 ? 1 : Math.min(batch, this.#room);
     const { Messages = [] } = await this.#service.call(
       "ReceiveMessage",
       {
         QueueUrl: this.#url,
-        MaxNumberOfMessages: Math.min(batch, this.#room),
+        MaxNumberOfMessages: most,
         WaitTimeSeconds: waitTime,
         VisibilityTimeout: this.#service.config.visibilityTimeout,
         MessageAttributeNames: ["All"],
@@ -139,17 +156,58 @@ export class SqsConsumer implements BrokerConsumer {
       },
       this.#cut.signal,
     );
-    for (const message of Messages) this.#receive(message, asked + this.#hidden);
+    const until = asked + this.#hidden;
+    const suspects = Messages.filter((message) => earlierOf(message) >= suspectAfter);
+    // Between the pause, or the end, and the reply everything is given back.
+    let back: readonly SqsMessage[] = this.#paused || this.#stopped ? Messages : [];
+    if (back.length === 0 && suspects.length > 0) {
+      this.#careful = caution;
+      // One that came with others comes again, alone. A FIFO queue has to keep the order of those behind it.
+      if (most > 1) back = this.#service.isFifo(this.#request.topic) ? Messages : suspects;
+      else this.#alone = this.#handleAlone(this.#hold(suspects[0]!, until));
+    }
+    if (back.length > 0)
+      this.#setVisibility(
+        back.map((message) => ({ message })),
+        0,
+      ).catch(() => {});
+    for (const message of Messages) {
+      if (suspects.includes(message) || back.includes(message)) continue;
+      this.#careful = Math.max(this.#careful - 1, 0);
+      this.#sink.deliver(this.#hold(message, until).delivery);
+    }
     return Messages.length;
   }
 
-  #receive(message: SqsMessage, until: number): void {
-    // It comes between the pause, or the end, and the reply.
-    if (this.#paused || this.#stopped) {
-      const hidden = { message, delivery: null as never, until };
-      this.#setVisibility([hidden], 0).catch(() => {});
-      return;
-    }
+  /** Handles a message that may have killed its process when no other handler of the consumer runs. */
+  #handleAlone(held: Held): Promise<void> {
+    const isHeld = () => this.#held.has(held.message.ReceiptHandle);
+    return this.#turns.run(async () => {
+      await this.#until(() => this.#held.size <= 1 || !isHeld());
+      if (!isHeld()) return;
+      if (this.#paused || this.#stopped || this.#ended) {
+        this.#held.delete(held.message.ReceiptHandle);
+        this.#setVisibility([held], 0).catch(() => {});
+        return;
+      }
+      this.#sink.deliver(held.delivery);
+      await this.#until(() => !isHeld());
+    });
+  }
+
+  /** Waits for a change of what is held, or for the end. Not forever: a handler may take long. */
+  async #until(changed: () => boolean): Promise<void> {
+    const wait = async (): Promise<void> => {
+      while (!changed() && !this.#paused && !this.#stopped && !this.#ended) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    };
+    await within(wait(), longestAlone);
+  }
+
+  #hold(message: SqsMessage, until: number): Held {
     const record = recordOf(message);
     const { topic } = this.#request;
     const take = (): Held => {
@@ -189,8 +247,9 @@ export class SqsConsumer implements BrokerConsumer {
         },
       }),
     };
-    this.#held.set(message.ReceiptHandle, { message, delivery, until });
-    this.#sink.deliver(delivery);
+    const held: Held = { message, delivery, until };
+    this.#held.set(message.ReceiptHandle, held);
+    return held;
   }
 
   /** Deletes everything that was settled in one turn of the event loop, ten at a time. */
@@ -234,8 +293,8 @@ export class SqsConsumer implements BrokerConsumer {
     }
   }
 
-  async #setVisibility(all: readonly Held[], seconds: number): Promise<Set<Held>> {
-    const failed = new Set<Held>();
+  async #setVisibility<Item extends Pick<Held, "message">>(all: readonly Item[], seconds: number): Promise<Set<Item>> {
+    const failed = new Set<Item>();
     for (let at = 0; at < all.length; at += batch) {
       const part = all.slice(at, at + batch);
       const Entries = part.map(({ message }, index) => ({

@@ -10,7 +10,8 @@ import type {
 } from "../library.js";
 import { newestApi } from "../newest-api.js";
 import type { GroupOffset } from "../partition.js";
-import { isRebalance, isUnstable } from "../translate-error.js";
+import { isMetadataTooLarge, isRebalance, isUnstable } from "../translate-error.js";
+import { shortened } from "./progress.js";
 
 /** Tries of a request, and milliseconds between them. */
 const mostTries = 4;
@@ -34,6 +35,8 @@ export class GroupOffsets {
   readonly #consumer: KafkaClientConsumer;
   readonly #topic: string;
   readonly #pool: KafkaConnectionPool;
+  /** The longest metadata that the broker takes. It does not say so before it has refused a longer one. */
+  #longest = Infinity;
   #fetchApi: Promise<{ readonly api: KafkaApi<OffsetFetchResponse> }> | null = null;
   #commitApi: Promise<{ readonly api: KafkaApi<unknown> }> | null = null;
 
@@ -77,11 +80,26 @@ export class GroupOffsets {
     }
   }
 
-  /** Commits offsets as the member that the consumer is now. */
+  /** Commits offsets as the member that the consumer is now. Metadata that the broker does not take is shortened. */
   async commit(offsets: ReadonlyMap<number, GroupOffset>): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#commit(offsets);
+      } catch (error) {
+        const sent = Math.max(
+          ...[...offsets.values()].map(({ metadata }) => shortened(metadata, this.#longest).length),
+        );
+        if (!isMetadataTooLarge(error) || sent === 0) throw error;
+        this.#longest = Math.floor(sent / 2);
+      }
+    }
+  }
+
+  async #commit(offsets: ReadonlyMap<number, GroupOffset>): Promise<void> {
     const { groupId, memberId, generationId } = this.#consumer;
     const partitions = [...offsets].map(([partitionIndex, { offset, metadata }]) => {
-      return { partitionIndex, committedOffset: offset, committedLeaderEpoch: -1, committedMetadata: metadata };
+      const committedMetadata = shortened(metadata, this.#longest);
+      return { partitionIndex, committedOffset: offset, committedLeaderEpoch: -1, committedMetadata };
     });
     const topics = [{ name: this.#topic, partitions }];
     this.#commitApi ??= newestApi(this.#consumer, "OffsetCommit", this.#clients.offsetApis.commit);
@@ -103,7 +121,7 @@ export class GroupOffsets {
         if (address === undefined) throw new MessagingError("UNREACHABLE", "the broker of the group is unknown");
         return await request(await this.#pool.get(address));
       } catch (error) {
-        if (tries >= mostTries || isRebalance(error) || isUnstable(error)) throw error;
+        if (tries >= mostTries || isRebalance(error) || isUnstable(error) || isMetadataTooLarge(error)) throw error;
         await sleep(pause);
       }
     }

@@ -36,6 +36,12 @@ export function writeProgress(
   return `stoa1 ${owner ?? "-"} ${tried} ${bits.toString("base64url", 0, length)}`;
 }
 
+/** Metadata of so many characters at most: without the end of its list, whose messages are handled again; or none. */
+export function shortened(metadata: string, longest: number): string {
+  if (metadata.length <= longest) return metadata;
+  return metadata.lastIndexOf(" ") < longest ? metadata.slice(0, longest) : "";
+}
+
 /** Reads the metadata of an offset. Null for that of another program. */
 export function readProgress(position: bigint, metadata: string | null): Progress | null {
   const [, owner, offset, deliveries, text] = pattern.exec(metadata ?? "") ?? [];

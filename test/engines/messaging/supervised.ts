@@ -1,0 +1,25 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
+import { compiled } from "../../support/compiled.js";
+
+/** A worker that is started again whenever it ends. Returns the function that ends it. */
+export function supervised(program: string, settings: object, lines: string[]): () => void {
+  let over = false;
+  let stop = () => {};
+  const start = () => {
+    const child = spawn(process.execPath, [compiled(program), JSON.stringify(settings)]);
+    createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
+    child.on("exit", () => {
+      if (!over) start();
+    });
+    stop = () => child.kill("SIGKILL");
+  };
+  start();
+  const end = () => {
+    over = true;
+    stop();
+  };
+  onTestFinished(end);
+  return end;
+}
