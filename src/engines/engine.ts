@@ -149,7 +149,7 @@ export function engine<Config, Client extends object>(
         name,
         async ({ signal }) => {
           enabled.reopening?.check();
-          await declaration.ping(enabled.client!, signal);
+          await declaration.ping(of(host, `app.${name}`) as Client, signal);
         },
         { timeout: pingWithin, critical: isRequired(config) },
       );
