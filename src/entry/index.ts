@@ -193,7 +193,7 @@ export {
   type NamedJsonSchema,
 } from "../validation/body-validator.js";
 export { type Issue, ValidationError } from "../validation/issues.js";
-export { ResponseValidationError } from "../validation/response.js";
+export { ResponseValidationError } from "../validation/response-error.js";
 export type { StandardSchema } from "../validation/standard-schema.js";
 export type { CloseInfo } from "../websocket/channel.js";
 export { WebSocketClosedError } from "../websocket/closed-error.js";

@@ -7,8 +7,9 @@ import { ValueError } from "../kit/value-error.js";
 import type { AnyHandler } from "../pipeline/endpoint.js";
 import { isDescribed, jsonSchemaSymbol } from "./body-validator.js";
 import { declaredOnly } from "./declared-only.js";
-import { type Issue, toIssues } from "./issues.js";
+import { toIssues } from "./issues.js";
 import { jsonSchemaOf } from "./json-schema.js";
+import { ResponseValidationError } from "./response-error.js";
 import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
 /**
@@ -84,20 +85,4 @@ function isFinished(value: unknown): boolean {
     value instanceof Error ||
     Symbol.asyncIterator in value
   );
-}
-
-/** The most issues in a message. The error has them all. */
-const maxNamed = 20;
-
-/** The error of a handler whose result does not fit the `response` schema: a mistake of the application. */
-export class ResponseValidationError extends Error {
-  readonly issues: readonly Issue[];
-
-  constructor(owner: string, issues: readonly Issue[]) {
-    const list = issues.slice(0, maxNamed).map(({ loc, msg, type }) => `${loc.join(".")}: ${msg} (${type})`);
-    if (issues.length > maxNamed) list.push(`and ${issues.length - maxNamed} more`);
-    super(`the response of ${owner} breaks its schema: ${list.join("; ")}`);
-    this.name = new.target.name;
-    this.issues = issues;
-  }
 }

@@ -10,7 +10,7 @@ import type { DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import * as loopback from "../../../src/engines/db/postgres/authentication.js";
+import * as loopback from "../../../src/engines/db/postgres/loopback.js";
 import { service } from "../../support/service.js";
 import { makeRole } from "./engines.js";
 
@@ -18,7 +18,7 @@ const server = service("postgres") ?? "";
 const password = "hunter2 in clear text";
 
 /** The servers of these tests are on this machine. The mock makes them look like servers elsewhere. */
-vi.mock("../../../src/engines/db/postgres/authentication.js", { spy: true });
+vi.mock("../../../src/engines/db/postgres/loopback.js", { spy: true });
 
 const opened: Database[] = [];
 

@@ -1,5 +1,6 @@
 import type { DatabaseConfig } from "../config.js";
 import { type AuthMethod, parseRequireAuth } from "../require-auth.js";
+import { isLoopback } from "./loopback.js";
 import type { PgClient } from "./pg-module.js";
 
 /** The server asks for something that must not be given to it, or gives less than was required. */
@@ -104,8 +105,3 @@ const descriptions: Readonly<Record<AuthMethod, string>> = {
   md5: "the server asks for an MD5 hash of the password",
   "scram-sha-256": "the server asks for SCRAM",
 };
-
-/** True for an address of this machine itself: its traffic does not pass a network. */
-export function isLoopback(address: string): boolean {
-  return /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
-}
