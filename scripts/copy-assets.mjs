@@ -8,7 +8,7 @@ import { root } from "./process.mjs";
 /** The folder of the API pages' files in the built package; src/batteries/openapi/assets.ts reads them there. */
 export const assetFolder = join("openapi", "assets");
 
-/** The folder of the GraphQL playground's files; src/apis/graphql/playground/assets.ts reads them there. */
+/** The folder of the GraphQL playground's files; src/apis/graphql/playground/playground.ts reads them there. */
 export const playgroundFolder = join("graphql", "assets");
 
 /** The folder of the console's script; src/console/page.ts reads it there. */

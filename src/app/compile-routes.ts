@@ -150,6 +150,6 @@ function deadlinesOf(known: Map<number, Deadlines>, milliseconds: number): Deadl
   return deadlines;
 }
 
-const notCompiled: Run = () => {
+export const notCompiled: Run = () => {
   throw new Error("the application has not been started");
 };

@@ -24,7 +24,7 @@ import type { RouteWatch, RunSettings, RunTarget } from "../server/run-target.js
 import type { HubServices } from "../server/worker-messages/service.js";
 import type { SocketOptions } from "../websocket/options.js";
 import { WebSocketRegistry } from "../websocket/registry.js";
-import { type AppRoute, appRoute, compileRoutes, compileUnrouted, ownerOf } from "./compile-routes.js";
+import { type AppRoute, appRoute, compileRoutes, compileUnrouted, notCompiled, ownerOf } from "./compile-routes.js";
 import { Lifecycle } from "./lifecycle.js";
 import { loadOnDemand } from "./on-demand.js";
 import { defaultSettings } from "./settings.js";
@@ -56,7 +56,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
   #settings: RunSettings = defaultSettings();
   #logger: Logger | null = null;
   #compiled = false;
-  #unrouted: Run = notStarted;
+  #unrouted: Run = notCompiled;
   #routeWatch: RouteWatch | null = null;
 
   constructor(features: readonly Feature[]) {
@@ -324,7 +324,3 @@ function peerAddress({ source }: Request): string {
   const address = source.remoteAddress;
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
-
-const notStarted: Run = () => {
-  throw new Error("the application has not been started");
-};

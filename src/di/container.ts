@@ -48,10 +48,6 @@ export class Container {
     return () => void this.#overrides.delete(name);
   }
 
-  has(name: string): boolean {
-    return this.#registrations.has(name);
-  }
-
   /** Checks every registration, so that a mistake shows at start and not at the first request. */
   check(): void {
     for (const name of this.#registrations.keys()) this.#resolver(name, []);

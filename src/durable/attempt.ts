@@ -1,6 +1,6 @@
 import { asPromise, isPromise } from "../kit/is-promise.js";
+import type { FlagReader } from "../kit/time/within.js";
 import { longestDelay } from "../kit/time/within.js";
-import type { FlagReader } from "./flag.js";
 
 /** The outcome of one attempt of a step or a job. */
 export type AttemptOutcome =

@@ -1,9 +1,4 @@
-/** The part of an `AbortSignal` that work on a claim needs. An `AbortSignal` is one. */
-export interface FlagReader {
-  readonly aborted: boolean;
-  addEventListener(type: "abort", listener: () => void): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
+import type { FlagReader } from "../kit/time/within.js";
 
 /**
  * A signal that only the framework sees. An `AbortController` costs more than the rest of a small job; user code gets one

@@ -30,10 +30,6 @@ export class Term {
       this.#time = time;
     };
   }
-
-  end(): void {
-    this.#clock = Number.NEGATIVE_INFINITY;
-  }
 }
 
 /** Calls a function three times in each lease, never twice at a time. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../kit/logger.js";
 import { backoff } from "../kit/time/backoff.js";
-import { within } from "../kit/time/within.js";
-import { Flag, type FlagReader } from "./flag.js";
+import { type FlagReader, within } from "../kit/time/within.js";
+import { Flag } from "./flag.js";
 import { Heartbeat, Term } from "./lease.js";
 import { Wake } from "./wake.js";
 

@@ -37,8 +37,6 @@ export interface EngineDeclaration<Config, Client> {
   required?(config: Config): boolean;
   /** Asks the engine for a sign of life. A rejection makes readiness DOWN, or DEGRADED if it is not required. */
   ping(client: Client, signal: AbortSignal): Promise<unknown>;
-  /** Seconds that `ping` may take. Default 2. */
-  readonly pingWithin?: number;
   /** Gauges by name, read at each scrape. */
   gauges?(client: Client, config: Config): Readonly<Record<string, EngineGauge>>;
   /** Lets the client count its calls. Called where metrics are enabled only. */
@@ -93,6 +91,9 @@ export interface EngineProbe {
   probe(): Promise<void>;
 }
 
+/** Seconds that a ping may take. */
+const pingWithin = 2;
+
 /** The engines that an application has enabled. */
 export const enginesOf = perHost((): EngineProbe[] => []);
 
@@ -137,7 +138,7 @@ export function engine<Config, Client extends object>(
           const client = enabled.client!;
           try {
             await openInTime(host, client, config);
-            await declaration.ping(client, AbortSignal.timeout((declaration.pingWithin ?? 2) * 1000));
+            await declaration.ping(client, AbortSignal.timeout(pingWithin * 1000));
           } finally {
             await declaration.close(client, host);
           }
@@ -148,9 +149,9 @@ export function engine<Config, Client extends object>(
         name,
         async ({ signal }) => {
           enabled.reopening?.check();
-          await declaration.ping(enabled.client!, signal);
+          await declaration.ping(of(host, `app.${name}`) as Client, signal);
         },
-        { timeout: declaration.pingWithin ?? 2, critical: isRequired(config) },
+        { timeout: pingWithin, critical: isRequired(config) },
       );
     },
     of: of as Engine<Config, Client>["of"],

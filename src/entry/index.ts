@@ -178,9 +178,8 @@ export { EventSourcingConfig, type EventSourcingOptions } from "../patterns/even
 export { SagaConfig, type SagaOptions } from "../patterns/saga/config.js";
 export type { Middleware, MiddlewareFunction, Next } from "../pipeline/middleware.js";
 export { Blueprint } from "../routing/blueprint.js";
-export type { Handler, SocketHandler } from "../routing/handler.js";
+export type { Handler, PathParams, SocketHandler } from "../routing/handler.js";
 export type { BlueprintOptions, RouteOptions, WebSocketRouteOptions } from "../routing/options.js";
-export type { PathParams } from "../routing/params.js";
 export type { Http2Options } from "../server/http2/fields.js";
 export type { RunOptions } from "../server/run-options.js";
 export type { RunningServer } from "../server/running-server.js";

@@ -2,6 +2,7 @@ import type { ConfigOf } from "./config-of.js";
 import { type Duration, durationForm, inWords, isDuration, milliseconds, readSeconds } from "./duration.js";
 import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "./names.js";
 import { type Check, isPlainObject, listedNames, show } from "./options.js";
+import { isRecord } from "./own-property.js";
 import { didYouMean } from "./suggest.js";
 import { ValueError } from "./value-error.js";
 
@@ -224,17 +225,13 @@ function named(owner: string, args: readonly unknown[], order: readonly string[]
   if (args.length <= 1 && (first === undefined || first === null)) return {};
   if (args.length === 1 && isPlainObject(first)) return first;
   // Without positions nothing else can be meant: an instance of a class of settings, too.
-  if (args.length === 1 && order.length === 0 && isSettings(first)) return first;
+  if (args.length === 1 && order.length === 0 && isRecord(first)) return first;
   if (order.length === 0) throw new ValueError(`${owner} takes an object of options, not ${show(first)}`);
   if (args.length > order.length) {
     const most = order.length === 1 ? "1 argument" : `${order.length} arguments`;
     throw new ValueError(`${owner} takes at most ${most}: ${order.join(", ")}`);
   }
   return Object.fromEntries(args.map((value, index) => [order[index]!, value]));
-}
-
-function isSettings(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function readFields(owner: string, given: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {

@@ -48,3 +48,7 @@ export function addSnakeNames(target: object, names: readonly string[]): void {
     Object.defineProperty(target, snakeCase(name), descriptor);
   }
 }
+
+export function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -5,7 +5,6 @@ import type { Answerable } from "../http/to-response.js";
 import type { BodyOutput } from "../validation/body-validator.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../validation/standard-schema.js";
 import type { WebSocket } from "../websocket/socket.js";
-import type { PathParams } from "./params.js";
 
 type SchemaPlace = "body" | "form" | "query" | "params" | "headers";
 
@@ -63,3 +62,13 @@ type FinishedAnswer = Response | globalThis.Response | Answerable | Uint8Array |
 export type OnlyKnown<Given, Known> = [Exclude<keyof Given, keyof Known>] extends [never]
   ? unknown
   : { readonly [K in Exclude<keyof Given, keyof Known>]: `'${K & string}' is not an option here` };
+
+/** The names of the parameters in a path pattern: `"/books/{id}/{rest:*}"` gives `"id" | "rest"`. */
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name extends `${infer Bare}:*` ? Bare : Name) | ParamNames<Rest>
+  : never;
+
+/** The parameters of a path pattern, all strings. A path that is not known to the compiler gives any name. */
+export type PathParams<Path extends string> = string extends Path
+  ? Record<string, string>
+  : { readonly [Name in ParamNames<Path>]: string };

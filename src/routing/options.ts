@@ -14,7 +14,7 @@ import { type SocketOptions, socketFields } from "../websocket/options.js";
  * the three interfaces without members below, and lists their checks as `routeOptions` of its definition.
  */
 
-const isGuardOption: Check<Guard> = (value) =>
+export const isGuardOption: Check<Guard> = (value) =>
   isGuard(value) ? undefined : "a guard (a function, or an object with check)";
 
 const isSchema = is.anything as Check<StandardSchema>;

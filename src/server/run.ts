@@ -1,3 +1,5 @@
+import { statSync, unlinkSync } from "node:fs";
+import { connect } from "node:net";
 import { urlOf } from "./banner.js";
 import { readCommandLine, usage } from "./command-line.js";
 import { readEnvironment } from "./environment.js";
@@ -8,7 +10,6 @@ import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { serve } from "./serve.js";
 import { StartError, startFailure } from "./start-error.js";
-import { clearStaleSocket } from "./unix-socket.js";
 
 export type { RunningServer };
 
@@ -68,4 +69,24 @@ async function fail(error: unknown): Promise<never> {
   if (parentLink) await parentLink.send({ stoa: "failed", reason, code: !(error instanceof StartError) });
   else process.stderr.write(`stoa: ${reason}\n`);
   process.exit(1);
+}
+
+/**
+ * Removes a socket file on which no process listens: the file of a killed server would otherwise keep the next one
+ * from starting. Anything else at that path is left alone.
+ */
+async function clearStaleSocket(path: string): Promise<void> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isSocket()) return;
+  if (await isRefused(path)) unlinkSync(path);
+}
+
+function isRefused(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(false);
+    });
+  });
 }

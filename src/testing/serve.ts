@@ -2,7 +2,8 @@ import { type App, hostOf } from "../app/app.js";
 import type { OptionsOf } from "../kit/config.js";
 import { createNetTransport } from "../server/http1/transport.js";
 import { type limitFields, serverLimits } from "../server/limits.js";
-import type { ListenAddress, TransportFactory } from "../server/transport.js";
+import type { RunningServer } from "../server/running-server.js";
+import type { TransportFactory } from "../server/transport.js";
 import { configure, type TestSettings } from "./test-app.js";
 
 export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitFields> {
@@ -11,12 +12,7 @@ export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitF
 }
 
 /** An application that listens on a port of its own. */
-export interface TestServer extends AsyncDisposable {
-  readonly address: ListenAddress;
-  readonly url: string;
-  /** Drains: requests in flight are completed, WebSockets closed with 1001, the shutdown hooks run. */
-  close(): Promise<void>;
-}
+export interface TestServer extends RunningServer, AsyncDisposable {}
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
 export async function serve(app: App, options: TestServerOptions = {}): Promise<TestServer> {

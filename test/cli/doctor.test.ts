@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkPackages } from "../../src/cli/doctor/packages.js";
-import { fits } from "../../src/cli/doctor/versions.js";
+import { checkPackages, fits } from "../../src/cli/doctor/packages.js";
 import { makeFolder, runCommand } from "./run-command.js";
 
 describe("stoa doctor", () => {

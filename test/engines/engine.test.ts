@@ -97,6 +97,15 @@ describe("an engine", () => {
     expect(client.alive).toBe(true);
   });
 
+  it("An engine is not healthy before the start, and says why", async () => {
+    const { host } = hostWith();
+    const health = await currentHealth(host);
+    expect(health?.checks["probe"]).toMatchObject({
+      status: "DOWN",
+      message: expect.stringContaining("was used before the application was started"),
+    });
+  });
+
   it("An engine is measured only if metrics are enabled, and its gauges are read at each scrape", async () => {
     const measured: string[] = [];
     const change: Partial<Declaration> = {

@@ -11,7 +11,6 @@ import { SubscriptionCount } from "./subscriptions/subscription-count.js";
 /** The endpoint of an application that has been started. */
 export interface RunningGraphql {
   readonly operations: Operations;
-  readonly subscriptions: SubscriptionCount;
   /** Ends all event streams. WebSockets are closed by the application itself. */
   drain(): void;
 }
@@ -36,7 +35,7 @@ export async function startGraphql(host: Host, config: GraphQLConfig, builder: S
   host.route({ path, options, method: "POST", handler: (request) => endpoint.post(request) });
   if (operations.schema.getSubscriptionType()) addSocket(host, config, operations, count);
   if (playground !== null) host.link("GraphQL", path);
-  return { operations, subscriptions: count, drain: () => streams.drain() };
+  return { operations, drain: () => streams.drain() };
 }
 
 function addSocket(host: Host, config: GraphQLConfig, operations: Operations, count: SubscriptionCount): void {

@@ -1,9 +1,9 @@
 import type { Inject } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
-import { isGuard } from "../../guards/guard.js";
 import { options as declare, option } from "../../kit/config.js";
 import { type Check, is, isPlainObject, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { isGuardOption } from "../../routing/options.js";
 import type { MethodKind, ServiceLike } from "./descriptors.js";
 import type { LooseMethod } from "./service-types.js";
 
@@ -40,14 +40,12 @@ const simpleName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const kinds: readonly MethodKind[] = ["unary", "server_streaming", "client_streaming", "bidi_streaming"];
 
-const isOneGuard: Check<Guard> = (value) =>
-  isGuard(value) ? undefined : "a guard (a function, or an object with check)";
 const isProto: Check<string | URL> = (value) =>
   value instanceof URL || (typeof value === "string" && value !== "") ? undefined : "text, a path or a URL";
 const asList = (given: string | readonly string[]): readonly string[] => (typeof given === "string" ? [given] : given);
 
 const serviceOptions = declare(owner, {
-  guards: option(is.list(isOneGuard), []),
+  guards: option(is.list(isGuardOption), []),
   inject: option<Inject>(is.object),
   timeout: option.duration(null, 0, "24d"),
   maxMessageSize: option(is.integer(1, 0x7fff_ffff)),

@@ -9,7 +9,6 @@ import { markSecret } from "../compression/secrets.js";
 import { addCookie } from "../sessions/add-cookie.js";
 import type { Sessions } from "../sessions/sessions.js";
 import type { CsrfSettings } from "./options.js";
-import { isFromElsewhere, isSafe } from "./same-site.js";
 import { CookieHolder, isGenuine, makeToken, sessionHolder, type TokenHolder } from "./tokens.js";
 
 /** Refuses requests that a page of another site made the browser send with the user's cookies. */
@@ -88,3 +87,33 @@ function holderOf({ secret }: CsrfSettings, cookie: string, sessions: Sessions |
 
 const place = { name: "csrf", slot: "csrf" } as const;
 const formType = /^[ \t]*(?:application\/x-www-form-urlencoded|multipart\/form-data)[ \t]*(?:;|$)/i;
+
+/** Methods that change nothing (RFC 9110 section 9.2.1). */
+function isSafe(method: string): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE";
+}
+
+/**
+ * True if a page of another origin made the browser send this request. Browsers send Sec-Fetch-Site on HTTPS and
+ * localhost, and Origin everywhere; a page can change neither. A client that sends neither of the two is no browser,
+ * and has nobody else's cookies.
+ */
+function isFromElsewhere(request: Request): boolean {
+  const site = request.source.header("sec-fetch-site");
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  const origin = request.source.header("origin");
+  return origin !== undefined && !isOwnHost(origin, request);
+}
+
+/** The scheme is ignored: a proxy may use another one with the client than with this server. */
+function isOwnHost(origin: string, request: Request): boolean {
+  try {
+    const given = new URL(origin);
+    const own = new URL(request.url);
+    // The default port depends on the scheme.
+    own.protocol = given.protocol;
+    return given.origin === origin && /^https?:$/.test(given.protocol) && given.host === own.host;
+  } catch {
+    return false;
+  }
+}

@@ -4,9 +4,9 @@ import { fieldOf } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
+import { nodeCrypto } from "../../kit/node-modules.js";
 import { is } from "../../kit/options.js";
 import type { Middleware } from "../../pipeline/middleware.js";
-import { entityTag } from "./entity-tag.js";
 
 export const etagOptions = options("enableEtag()", {
   /** Largest body in bytes that gets a tag. Default: no limit. A tag of 100 MB takes about 0.1 s of the event loop. */
@@ -104,4 +104,21 @@ function makeUnchanged(response: Response): void {
   response.body = null;
   response.type = null;
   response.fields = kept;
+}
+
+/**
+ * A weak tag made of a body's bytes. SHA-1 by node:crypto: measured, for 30 characters it costs as much as a hash
+ * written in JavaScript, and from 500 characters on a third of it. Two bodies with the same tag do not happen.
+ */
+function entityTag(body: string | Uint8Array): string {
+  // The last of the 28 characters is always "=".
+  return `W/"${digest(body).slice(0, 27)}"`;
+}
+
+// `crypto.hash` came with Node 20.12; it is twice as fast on small input.
+function digest(body: string | Uint8Array): string {
+  const crypto = nodeCrypto();
+  return typeof crypto.hash === "function"
+    ? crypto.hash("sha1", body, "base64")
+    : crypto.createHash("sha1").update(body).digest("base64");
 }

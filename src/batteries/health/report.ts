@@ -1,12 +1,10 @@
+import type { Phase } from "../../feature/host.js";
 import { Response } from "../../http/response.js";
-import type { CheckOutcome, CheckSettings, HealthProbe, HealthStatus } from "./check.js";
+import { nodeOs } from "../../kit/node-modules.js";
+import type { CheckOutcome, CheckSettings, HealthProbe, HealthStatus, RegisteredCheck } from "./check.js";
 import type { HealthCheckConfig } from "./config.js";
 import { type HealthChecks, lifecycleCheck } from "./health-checks.js";
-import { type ChecksOutcome, runChecks, worse } from "./run-checks.js";
-import { systemInfo } from "./system-info.js";
-
-/** The stage of the application between its start and its end. */
-export type Phase = "new" | "starting" | "started" | "draining" | "stopped";
+import { runCheck } from "./run-check.js";
 
 export interface HealthReport {
   readonly status: HealthStatus;
@@ -58,5 +56,56 @@ function lifecycleOutcome(probe: HealthProbe | null, phase: Phase): CheckOutcome
     status: up ? "UP" : "DOWN",
     duration_ms: 0,
     ...(!up && { message: starting ? "the application is starting" : "the application is shutting down" }),
+  };
+}
+
+interface ChecksOutcome {
+  readonly status: HealthStatus;
+  readonly checks: Readonly<Record<string, CheckOutcome>>;
+}
+
+/** Runs the checks of a probe, or all of them, in parallel. Takes no longer than the longest timeout. */
+async function runChecks(
+  registered: Iterable<RegisteredCheck>,
+  probe: HealthProbe | null,
+  settings: CheckSettings,
+): Promise<ChecksOutcome> {
+  const asked = [...registered].filter(({ on }) => probe === null || on.includes(probe));
+  const outcomes = await Promise.all(asked.map((check) => runCheck(check, settings)));
+  // Names are the application's; `__proto__` is a name like any other.
+  const checks: Record<string, CheckOutcome> = Object.create(null);
+  let status: HealthStatus = "UP";
+  for (const [i, { name, critical }] of asked.entries()) {
+    const outcome = outcomes[i]!;
+    checks[name] = outcome;
+    status = worse(status, outcome.status === "DOWN" && !critical ? "DEGRADED" : outcome.status);
+  }
+  return { status, checks };
+}
+
+function worse(a: HealthStatus, b: HealthStatus): HealthStatus {
+  if (a === "DOWN" || b === "DOWN") return "DOWN";
+  return a === "DEGRADED" || b === "DEGRADED" ? "DEGRADED" : "UP";
+}
+
+/** The machine and the process, in a few numbers. */
+function systemInfo(): Record<string, unknown> {
+  const { arch, availableParallelism, freemem, hostname, loadavg, platform, totalmem } = nodeOs();
+  const { rss, heapUsed, heapTotal } = process.memoryUsage();
+  return {
+    hostname: hostname(),
+    platform: platform(),
+    arch: arch(),
+    node_version: process.version,
+    pid: process.pid,
+    cpus: availableParallelism(),
+    load_average: loadavg(),
+    memory: {
+      rss_bytes: rss,
+      heap_used_bytes: heapUsed,
+      heap_total_bytes: heapTotal,
+      system_total_bytes: totalmem(),
+      system_free_bytes: freemem(),
+    },
   };
 }

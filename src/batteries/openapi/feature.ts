@@ -7,7 +7,6 @@ import { breaksAllCircuits } from "../circuit-breaker/feature.js";
 import { refusesForgedRequests } from "../csrf/feature.js";
 import { limitsAllRoutes } from "../rate-limit/feature.js";
 import type { Api } from "./document.js";
-import { documentOnDemand } from "./document-on-demand.js";
 import { areResponses, type DocumentedResponse } from "./documented-response.js";
 import { type OpenapiOptions, type OpenapiSettings, openapiOptions } from "./options.js";
 import type { OpenApiDocument } from "./types.js";
@@ -66,4 +65,10 @@ function apiOf(host: Host): Api {
     csrf: refusesForgedRequests(host),
   };
   return { routes, middleware, guards, enabled };
+}
+
+/** Makes the document, and loads the code for it, when it is first needed: no start waits for it. */
+async function documentOnDemand(api: Api, settings: OpenapiSettings): Promise<OpenApiDocument> {
+  const { openApiDocument } = await import("./document.js");
+  return openApiDocument(api, settings);
 }

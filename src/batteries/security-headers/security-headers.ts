@@ -4,10 +4,9 @@ import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import type { EitherSpelling } from "../../kit/names.js";
-import { type Check, is } from "../../kit/options.js";
+import { type Check, is, show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
-import { contentSecurityPolicy, type PolicyDirectives } from "./content-security-policy.js";
-import { type HstsOptions, strictTransportSecurity } from "./hsts.js";
 
 const sendable: Check<string> = (given) =>
   typeof given === "string" && given.trim() !== "" && isFieldValue(given)
@@ -79,4 +78,56 @@ export function securityHeaders(args: readonly unknown[]): Middleware {
 /** Encrypted here, or at a proxy that is trusted. */
 function isSecure(request: Request): boolean {
   return request.source.secure || (request.host?.originOf?.(request).startsWith("https:") ?? false);
+}
+
+/** Directives by name with their sources: `{ "default-src": ["'self'"], "img-src": "*" }`; false leaves one out. */
+type PolicyDirectives = Readonly<Record<string, string | readonly string[] | false>>;
+
+const standard: PolicyDirectives = {
+  "default-src": ["'self'"],
+  "base-uri": ["'self'"],
+  "form-action": ["'self'"],
+  "frame-ancestors": ["'self'"],
+  "img-src": ["'self'", "data:"],
+  "object-src": ["'none'"],
+};
+
+/** The value of the field. Directives given one by one stand beside or in place of the standard ones. */
+function contentSecurityPolicy(given: string | PolicyDirectives | false | undefined): string | false {
+  if (typeof given === "string" || given === false) return given;
+  const directives = { ...standard, ...given };
+  return Object.entries(directives)
+    .filter(([, sources]) => sources !== false)
+    .map(([name, sources]) => directive(name, sources as string | readonly string[]))
+    .join("; ");
+}
+
+function directive(name: string, sources: string | readonly string[]): string {
+  const list = Array.isArray(sources) ? sources : [sources];
+  const sound = list.every((source) => typeof source === "string" && /^[\x21-\x2b\x2d-\x3a\x3c-\x7e ]*$/.test(source));
+  if (!/^[a-z-]+$/.test(name) || !sound) {
+    throw new ValueError(
+      `contentSecurityPolicy of enableSecurityHeaders() takes names of directives with a list of sources, not ${show(name)}: ${show(sources)}`,
+    );
+  }
+  return [name, ...list].filter((part) => part !== "").join(" ");
+}
+
+export const hstsOptions = options("hsts of enableSecurityHeaders()", {
+  /** Time for which browsers use encrypted connections only. Default 365 days. */
+  maxAge: option.duration("365d"),
+  /** Includes all subdomains. Default true. */
+  includeSubDomains: option(is.boolean, true),
+  /** Asks to be built into browsers; see hstspreload.org before you do. Default false. */
+  preload: option(is.boolean, false),
+  /** Also sent on connections that are not encrypted here, as behind a proxy that ends TLS. Default false. */
+  always: option(is.boolean, false),
+});
+
+type HstsOptions = OptionsOf<typeof hstsOptions.fields>;
+
+function strictTransportSecurity(given: HstsOptions | undefined): { value: string; always: boolean } {
+  const { maxAge, includeSubDomains, preload, always } = hstsOptions.read([given]);
+  const value = `max-age=${Math.round(maxAge)}${includeSubDomains ? "; includeSubDomains" : ""}${preload ? "; preload" : ""}`;
+  return { value, always };
 }

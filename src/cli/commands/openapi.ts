@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { ValueError } from "../../kit/value-error.js";
 import { appOption, prepareApp } from "../application.js";
 import { defineCommand } from "../command.js";
-import { differences } from "../differences.js";
 import { oneLine, shownJson } from "../shown.js";
 
 /** Differences that are shown. */
@@ -63,4 +62,30 @@ async function readJson(path: string, file: string): Promise<unknown> {
   } catch (cause) {
     throw new ValueError(`${path} is no JSON: ${cure}`, { cause });
   }
+}
+
+/**
+ * The places where JSON values differ, as lines that begin with - for what only the first has, + for what only the second has
+ * and ~ for a value that changed; the place is a JSON Pointer (RFC 6901).
+ */
+function differences(before: unknown, after: unknown, at = ""): string[] {
+  if (!isContainer(before) || !isContainer(after) || Array.isArray(before) !== Array.isArray(after)) {
+    return before === after ? [] : [`~ ${at || "/"}: ${brief(before)} -> ${brief(after)}`];
+  }
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) => {
+    const place = `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    if (!Object.hasOwn(after, key)) return [`- ${place}`];
+    if (!Object.hasOwn(before, key)) return [`+ ${place}`];
+    return differences(before[key], after[key], place);
+  });
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function brief(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

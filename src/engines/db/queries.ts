@@ -9,6 +9,7 @@ import type {
   QueriesKind,
   QueryOptions,
   Row,
+  SqlQuery,
   SqlTag,
   Statement,
   Transaction,
@@ -16,8 +17,7 @@ import type {
 } from "./database.js";
 import { ParameterTypeError, ProgrammingError } from "./errors.js";
 import type { ResultKind } from "./pool/execution.js";
-import { SqlFragment } from "./sql/sql.js";
-import { createSqlTag } from "./sql/sql-tag.js";
+import { fragment, SqlFragment, sqlHelpers } from "./sql/sql.js";
 import type { RowSink } from "./wire-row.js";
 
 const noParams: readonly unknown[] = [];
@@ -110,4 +110,47 @@ export function readStatement(
   if (!(statement instanceof SqlFragment)) throw new ProgrammingError("a statement must be a string or made by sql``");
   if (params !== undefined) throw new ParameterTypeError("a statement made by sql`` has its parameters in it");
   return [statement.text, statement.params];
+}
+
+/** The tagged template of a database or a transaction. */
+function createSqlTag(queries: Queries): SqlTag {
+  const tag = <R extends object = Row>(strings: TemplateStringsArray, ...values: readonly unknown[]): SqlQuery<R> => {
+    const { parts, params } = fragment(strings, values);
+    return new TaggedQuery<R>(parts, params, queries);
+  };
+  return Object.assign(tag, sqlHelpers);
+}
+
+/** Runs when it is awaited, or one of its forms is called; can also stand in another template. */
+class TaggedQuery<R extends object> extends SqlFragment implements SqlQuery<R> {
+  readonly #queries: Queries;
+
+  constructor(parts: readonly string[], params: readonly unknown[], queries: Queries) {
+    super(parts, params);
+    this.#queries = queries;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting a statement runs it
+  then<A = R[], B = never>(
+    fulfilled?: ((rows: R[]) => A | PromiseLike<A>) | null,
+    rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#queries.fetch<R>(this).then(fulfilled, rejected);
+  }
+
+  row(): Promise<R | null> {
+    return this.#queries.fetchrow<R>(this);
+  }
+
+  val<V = unknown>(): Promise<V | null> {
+    return this.#queries.fetchval<V>(this);
+  }
+
+  execute(): Promise<ExecuteResult> {
+    return this.#queries.execute(this);
+  }
+
+  cursor(options?: CursorOptions): Cursor<R> {
+    return this.#queries.cursor<R>(this, undefined, options);
+  }
 }

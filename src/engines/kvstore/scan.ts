@@ -47,6 +47,7 @@ async function serversOf(runner: PoolRunner): Promise<readonly (RawClient | null
   });
 }
 
-function escapePattern(text: string): string {
+/** Text without meaning in a pattern of Redis. */
+export function escapePattern(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, "\\$&");
 }

@@ -5,6 +5,7 @@ import type { KvStoreConfig } from "./config.js";
 import type { ServerAddress } from "./connection/raw-client.js";
 import { Subscriber } from "./connection/subscriber.js";
 import type { Ioredis } from "./load-ioredis.js";
+import { escapePattern } from "./scan.js";
 
 export interface KvMessage {
   readonly channel: string;
@@ -63,7 +64,7 @@ export class Subscriptions {
     { onGap }: SubscribeOptions = {},
   ): Promise<KvSubscription> {
     if (typeof handler !== "function") throw new ValueError("subscribe() takes a function (message, channel) second");
-    const whole = keyOf(kind === "pattern" ? escapePrefix(this.#prefix) : this.#prefix, name);
+    const whole = keyOf(kind === "pattern" ? escapePattern(this.#prefix) : this.#prefix, name);
     const listener: Listener = { handler, onGap };
     const all = this.#byName[kind];
     const known = all.get(whole);
@@ -120,8 +121,4 @@ export class Subscriptions {
     all.delete(name);
     return true;
   }
-}
-
-function escapePrefix(text: string): string {
-  return text.replace(/[\\*?[\]^-]/g, "\\$&");
 }

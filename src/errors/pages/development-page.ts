@@ -4,9 +4,8 @@ import { plainFields } from "../../logging/plain.js";
 import { isSecretName, redacted } from "../../logging/secrets.js";
 import { causesOf, describeError, innerErrors, isInstance } from "../describe.js";
 import { HttpError } from "../http-error.js";
-import { type ListedRoute, notFoundPage } from "./not-found-page.js";
+import { type ListedRoute, notFoundPage, pageOf } from "./not-found-page.js";
 import { stackSection } from "./page-stack.js";
-import { pageStyle } from "./page-style.js";
 import type { ErrorPage } from "./render.js";
 
 /** The pages that a browser gets in debug mode: for a path without a route, and for an unexpected error. */
@@ -22,33 +21,19 @@ export function developmentPages(routes: readonly ListedRoute[]): ErrorPage {
 export function developmentPage(request: Request, error: unknown): string {
   const description = describeError(error);
   const { name, message } = description;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(oneLine(`${name}: ${message}`))}</title>
-<style>${pageStyle}</style>
-</head>
-<body>
-<header>
-<div class="wide">
-<p class="where"><span class="status">500</span> <span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(shownPath(request))}</span></p>
-<h1>${escapeHtml(name)}</h1>
-<p class="message">${message === "" ? "<em>no message</em>" : escapeHtml(message)}</p>
-</div>
-</header>
-<main class="wide">
-${stackSection(description)}
+  return pageOf({
+    title: oneLine(`${name}: ${message}`),
+    status: 500,
+    method: request.method,
+    path: shownPath(request),
+    heading: name,
+    message: message === "" ? "<em>no message</em>" : escapeHtml(message),
+    main: `${stackSection(description)}
 ${propertiesOf(error)}
 ${related(error)}
-${requestSection(request)}
-</main>
-<footer class="wide">Shown because debug is on. With debug off the response is a plain “Internal Server Error”, and the details go to the log. Node.js ${escapeHtml(process.version)}</footer>
-</body>
-</html>
-`;
+${requestSection(request)}`,
+    otherwise: `a plain “Internal Server Error”, and the details go to the log. Node.js ${escapeHtml(process.version)}`,
+  });
 }
 
 function oneLine(text: string): string {

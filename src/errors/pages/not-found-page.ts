@@ -16,31 +16,49 @@ const maxRoutes = 200;
 export function notFoundPage(request: Request, routes: readonly ListedRoute[]): string {
   const rows = routes.slice(0, maxRoutes).map(row).join("\n");
   const more = routes.length > maxRoutes ? `<p class="note">and ${routes.length - maxRoutes} more</p>` : "";
+  return pageOf({
+    title: "Not found",
+    status: 404,
+    method: request.method,
+    path: request.path,
+    heading: "Not found",
+    message: "No route has this path.",
+    main: `<section>
+<h2>${routes.length === 0 ? "The application has no routes yet" : "Routes of the application"}</h2>
+${rows === "" ? '<p class="note">Register one: <code>app.get("/", () => "hello")</code></p>' : `<dl>\n${rows}\n</dl>`}
+${more}
+</section>`,
+    otherwise: "a short problem document.",
+  });
+}
+
+/** A page of debug mode. Title, path and heading are escaped here, the other texts are HTML. */
+export function pageOf(
+  page: Readonly<Record<"title" | "method" | "path" | "heading" | "message" | "main" | "otherwise", string>> & {
+    readonly status: number;
+  },
+): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>Not found</title>
+<title>${escapeHtml(page.title)}</title>
 <style>${pageStyle}</style>
 </head>
 <body>
 <header>
 <div class="wide">
-<p class="where"><span class="status">404</span> <span class="method">${escapeHtml(request.method)}</span> <span class="path">${escapeHtml(request.path)}</span></p>
-<h1>Not found</h1>
-<p class="message">No route has this path.</p>
+<p class="where"><span class="status">${page.status}</span> <span class="method">${escapeHtml(page.method)}</span> <span class="path">${escapeHtml(page.path)}</span></p>
+<h1>${escapeHtml(page.heading)}</h1>
+<p class="message">${page.message}</p>
 </div>
 </header>
 <main class="wide">
-<section>
-<h2>${routes.length === 0 ? "The application has no routes yet" : "Routes of the application"}</h2>
-${rows === "" ? '<p class="note">Register one: <code>app.get("/", () => "hello")</code></p>' : `<dl>\n${rows}\n</dl>`}
-${more}
-</section>
+${page.main}
 </main>
-<footer class="wide">Shown because debug is on. With debug off the response is a short problem document.</footer>
+<footer class="wide">Shown because debug is on. With debug off the response is ${page.otherwise}</footer>
 </body>
 </html>
 `;

@@ -1,4 +1,5 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { capitalized } from "../../kit/names.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { type Check, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -213,8 +214,4 @@ function checkSecrets(secrets: string | readonly string[]): readonly string[] {
   if (list.length === 0 || list.includes(""))
     throw new ValueError("a cookie is signed with a secret that is not empty");
   return list;
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

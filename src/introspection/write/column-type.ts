@@ -101,7 +101,7 @@ function arraySource(itemType: string, enums: EnumSources, typed: boolean): Type
 
 /** The values of any other type are the text that PostgreSQL writes, unless JavaScript has something better. */
 function customSource(type: string): TypeSource | undefined {
-  if (!isNameable(type)) return undefined;
+  if (!isIdentifier(type)) return undefined;
   const { generic, codec } = codecs.find(({ of }) => of.test(type)) ?? { generic: "string", codec: [] };
   return { maker: "custom", before: [objectCode([["sqlType", escaped(type)], ...codec])], options: [], generic };
 }
@@ -124,7 +124,7 @@ const codecs: readonly {
 ];
 
 /** As field.custom checks it. */
-function isNameable(type: string): boolean {
+export function isIdentifier(type: string): boolean {
   try {
     checkIdentifier("", type);
     return true;

@@ -3,7 +3,6 @@ import { shortName } from "../../orm/identifiers.js";
 import { camelWords, wordsOf } from "../../orm/model/words.js";
 import { splitName } from "../../orm/schema/names.js";
 import { escaped } from "../names.js";
-import { circles } from "./cycles.js";
 import type { Draft } from "./draft.js";
 import { call, type Options } from "./field-call.js";
 import type { ForeignKeys, ToOne } from "./foreign-keys.js";
@@ -110,4 +109,21 @@ function manyToManyCode(
     ...(source.target === target.target ? [["throughFields", `[${fields.join(", ")}]`] as const] : []),
   ];
   return call("field.manyToMany", [`() => ${classes.get(target.target.table)}`], automatic ? own : through);
+}
+
+/**
+ * Returns a function that is true if a mention of one class in another is part of a cycle of mentions. Such a mention
+ * must stand in a getter, because the compiler does not follow getters.
+ */
+function circles(mentions: ReadonlyMap<string, ReadonlySet<string>>): (from: string, to: string) => boolean {
+  const reached = new Map<string, ReadonlySet<string>>();
+  const from = (start: string): ReadonlySet<string> => {
+    const known = reached.get(start);
+    if (known) return known;
+    const found = new Set<string>([start]);
+    for (const each of found) for (const next of mentions.get(each) ?? []) found.add(next);
+    reached.set(start, found);
+    return found;
+  };
+  return (source, target) => from(target).has(source);
 }

@@ -23,15 +23,15 @@ export async function within<T, L = undefined>(
   }
 }
 
-/** The part of an AbortSignal that a sleep needs. */
-interface WakeUp {
+/** The part of an `AbortSignal` that work of the framework needs. */
+export interface FlagReader {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
 /** Resolves after so many milliseconds, or as soon as one of the signals is aborted. */
-export function sleep(milliseconds: number, ...signals: readonly WakeUp[]): Promise<void> {
+export function sleep(milliseconds: number, ...signals: readonly FlagReader[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

@@ -1,3 +1,4 @@
+import { isRecord } from "../../kit/own-property.js";
 import type { BodyResult } from "../../validation/body-validator.js";
 import type { Issue } from "../../validation/issues.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
@@ -49,7 +50,7 @@ function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {
   return (bytes) => {
     const body = readJsonBody(bytes, exactly);
     if (body === undefined) return invalidJson;
-    return isObject(body.value) ? readFields(fields, body) : notObject;
+    return isRecord(body.value) ? readFields(fields, body) : notObject;
   };
 }
 
@@ -102,8 +103,4 @@ export function issuesOf(loc: readonly (string | number)[], { type, msg, items }
 
 export function refused(issues: readonly Issue[]): BodyResult<never> {
   return { issues, status: 400 };
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

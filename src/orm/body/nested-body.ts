@@ -1,4 +1,5 @@
 import { show } from "../../kit/options.js";
+import { isRecord } from "../../kit/own-property.js";
 import { ValueError } from "../../kit/value-error.js";
 import {
   type BodyResult,
@@ -6,23 +7,16 @@ import {
   bodyValidatorSymbol,
   type DescribedSchema,
   jsonSchemaSymbol,
+  type NamedJsonSchema,
 } from "../../validation/body-validator.js";
 import type { Issue } from "../../validation/issues.js";
+import type { JsonSchema } from "../../validation/json-schema.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
-import {
-  type BodyField,
-  bodyFields,
-  invalidJson,
-  isObject,
-  issuesOf,
-  noObject,
-  readFields,
-  refused,
-} from "./model-body.js";
+import { type BodyField, bodyFields, invalidJson, issuesOf, noObject, readFields, refused } from "./model-body.js";
+import { modelSchema } from "./model-schema.js";
 import type { CheckedNested, NestedBody } from "./nested-body-types.js";
-import { type Allowed, nestedSchema } from "./nested-schema.js";
 import { Refusal } from "./refusal.js";
 
 /** The largest number of related rows in one body. */
@@ -80,7 +74,7 @@ function compile(allowed: Allowed): (bytes: Uint8Array) => BodyResult<Record<str
   return (bytes) => {
     const body = readJsonBody(bytes, true);
     if (body === undefined) return invalidJson;
-    if (!isObject(body.value)) return refused([noObject(allowed.meta, ["body"])]);
+    if (!isRecord(body.value)) return refused([noObject(allowed.meta, ["body"])]);
     const found: Found = { issues: [], rows: 0 };
     const value = read(body, [], found) as Record<string, unknown>;
     return found.issues.length > 0 ? refused(found.issues.slice(0, maxIssues)) : { value };
@@ -134,7 +128,7 @@ function relationReader(relation: RelationMeta, read: ReadRow): ReadRow {
 function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
   const key = relation.through === undefined ? undefined : columnCheck(relation.targetColumn.type);
   return (body, loc, found) => {
-    if (isObject(body.value)) return read(body, loc, found);
+    if (isRecord(body.value)) return read(body, loc, found);
     if (key === undefined || body.value === null || typeof body.value === "object") {
       found.issues.push(noObject(relation.target, loc));
       return null;
@@ -143,4 +137,41 @@ function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
     if (result instanceof Refusal) found.issues.push(...issuesOf(loc, result));
     return result;
   };
+}
+
+/** The relations that clients may send, by name; each with the relations of its rows. */
+interface Allowed {
+  readonly meta: ModelMeta;
+  readonly relations: ReadonlyMap<string, { readonly relation: RelationMeta; readonly rows: Allowed }>;
+}
+
+/** The JSON Schema of a body with related rows. */
+function nestedSchema(allowed: Allowed): NamedJsonSchema {
+  const names = [...allowed.relations.keys()].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  return { name: `${allowed.meta.name}With${names.join("And")}`, schema: rowSchema(allowed, undefined) };
+}
+
+function rowSchema({ meta, relations }: Allowed, back: RelationMeta | undefined): JsonSchema {
+  const { schema } = modelSchema(meta, "input");
+  const { properties, required, ...rest } = schema as {
+    properties: Record<string, JsonSchema>;
+    required?: readonly string[];
+  };
+  const keys = back === undefined || back.through ? [] : back.targetColumns;
+  const hidden = new Set(keys.map((column) => column.attribute));
+  const own = Object.entries(properties).filter(([name]) => !hidden.has(name));
+  const needed = (required ?? []).filter((name) => !hidden.has(name));
+  const nested = [...relations].map(([name, { relation, rows }]) => [name, relationSchema(relation, rows)]);
+  return {
+    ...rest,
+    properties: Object.fromEntries([...own, ...nested]),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  };
+}
+
+function relationSchema(relation: RelationMeta, rows: Allowed): JsonSchema {
+  const row = rowSchema(rows, relation);
+  if (relation.single) return { anyOf: [row, { type: "null" }] };
+  const items = relation.through ? { anyOf: [row, { ...relation.targetColumn.type.json }] } : row;
+  return { type: "array", items };
 }

@@ -201,11 +201,6 @@ function asText(left: Left): string {
   return kind === "char" || kind === "text" ? left.sql : (left.text ?? `${left.sql}::text`);
 }
 
-const operator =
-  (sign: string): Lookup =>
-  (left, value, context, scope) =>
-    `${left.sql} ${sign} ${right(left, value, context, scope)}`;
-
 const hasKey: Lookup = (left, value, context) =>
   `${left.sql} ? ${context.bind(value, (given) => encodeText(left, given))}`;
 
@@ -248,15 +243,15 @@ const text: Readonly<Record<string, Lookup>> = {
 };
 
 const array: Readonly<Record<string, Lookup>> = {
-  contains: operator("@>"),
-  containedBy: operator("<@"),
-  overlap: operator("&&"),
+  contains: comparison("@>"),
+  containedBy: comparison("<@"),
+  overlap: comparison("&&"),
 };
 
 const json: Readonly<Record<string, Lookup>> = {
   ...text,
-  contains: operator("@>"),
-  containedBy: operator("<@"),
+  contains: comparison("@>"),
+  containedBy: comparison("<@"),
   hasKey,
   hasKeys: hasKeys("?&"),
   hasAnyKeys: hasKeys("?|"),

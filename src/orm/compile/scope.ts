@@ -248,7 +248,7 @@ export function restPath(rest: readonly string[], meta: ModelMeta): string {
 }
 
 /** A column of the model itself, by the name of its field. */
-export function ownColumn(name: string, { meta }: Scope): ColumnMeta {
+export function ownColumn(name: string, { meta }: Pick<Scope, "meta">): ColumnMeta {
   const column = meta.column(name);
   if (column === undefined) throw noField(meta, name);
   return column;

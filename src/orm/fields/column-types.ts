@@ -240,7 +240,7 @@ export function array(item: ColumnType): ColumnType {
   };
 }
 
-function innermost(item: ColumnType): ColumnType {
+export function innermost(item: ColumnType): ColumnType {
   return item.item === undefined ? item : innermost(item.item);
 }
 

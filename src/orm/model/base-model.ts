@@ -1,4 +1,5 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model is the class that extends this one.
+
 import { inspect } from "node:util";
 import type { Queries, Statement } from "../../engines/db/database.js";
 import { jsonResponse, type Response } from "../../http/response.js";
@@ -11,19 +12,20 @@ import {
 } from "../../validation/body-validator.js";
 import { modelBodyReader } from "../body/model-body.js";
 import { modelSchema } from "../body/model-schema.js";
-import { connectionFor } from "../database.js";
+import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
+import { connectionFor, strictByDefault } from "../database.js";
 import { DoesNotExist, FieldError, MultipleObjectsReturned } from "../errors.js";
-import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
+import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { rootQuery } from "../nodes.js";
 import { QuerySet } from "../query/queryset.js";
 import { LazyRelation } from "../relations/lazy.js";
 import { RelatedSet } from "../relations/related-set.js";
 import { addHook, type Hook, type HookEvent } from "../run/hooks.js";
+import { hydrate } from "../run/hydrate.js";
 import { instanceJson, standardJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import { missing } from "../run/missing.js";
 import { assign, belongs, keyQuery, metaOf, remove, restore, type SaveOptions, save } from "../run/persist.js";
-import { rawRows } from "../run/raw.js";
 import { isListed, setRelated, stateOf, Tracked, type Values } from "../run/state.js";
 import { keepStates } from "../run/undo.js";
 import { metaFor } from "./declarations.js";
@@ -209,4 +211,41 @@ function writeRelation(instance: object, relation: RelationMeta, value: unknown)
     return;
   }
   assign(instance, relation.source, { [relation.name]: value });
+}
+
+/**
+ * Runs a statement and returns its rows as instances. Columns are matched by name; other columns become annotations.
+ */
+async function rawRows(
+  meta: ModelMeta,
+  statement: Statement,
+  params: readonly unknown[] | undefined,
+  db: Queries | null,
+): Promise<object[]> {
+  const { columns, rows } = await connectionFor(db).fetchArrays(statement, params);
+  const known: { readonly column: ColumnMeta; readonly at: number }[] = [];
+  const extras: ExtraPlan[] = [];
+  columns.forEach((name, at) => {
+    const column =
+      meta.columns.find((each) => each.column === name) ?? meta.columns.find((each) => each.attribute === name);
+    if (column) known.push({ column, at });
+    else extras.push({ name, at, type: undefined });
+  });
+  const missing = meta.primaryKey.find((key) => !known.some(({ column }) => column === key));
+  if (missing) throw new FieldError(`the statement for ${meta.name} must select its primary key, ${missing.column}`);
+  for (const { name } of extras) {
+    if (!/^[A-Za-z_]\w*$/.test(name) || name in meta.model.prototype)
+      throw new FieldError(`the statement for ${meta.name} selects a column that cannot be named '${name}'`);
+  }
+  // Models are built by position: their columns first, in the order of the model.
+  known.sort((a, b) => a.column.index - b.column.index);
+  const ordered = rows.map((row) => [...known.map(({ at }) => row[at]), ...extras.map(({ at }) => row[at])]);
+  const plan: RowPlan = {
+    meta,
+    columns: known.map(({ column }) => column),
+    at: 0,
+    related: [],
+    extras: extras.map(({ name, type }, index) => ({ name, type, at: known.length + index })),
+  };
+  return hydrate(ordered, plan, { db, strict: strictByDefault() });
 }

@@ -1,5 +1,6 @@
+import type { Unset } from "../compile/json/json-patch.js";
 import type { AnyExpression } from "../expressions/expression.js";
-import type { FieldsOf } from "../fields/types.js";
+import type { FieldsOf, JsonNames, OutOf } from "../fields/types.js";
 import { bulkCreateNested, createNested } from "../nested/create-nested.js";
 import { hasRelated } from "../nested/parts.js";
 import type { BulkCreateOptions } from "../run/bulk.js";
@@ -8,9 +9,8 @@ import { create as createInstance } from "../run/persist.js";
 import * as races from "../run/races.js";
 import * as write from "../run/write.js";
 import type { CheckedWhere, ExpressionFor, Unused } from "./condition-types.js";
-import type { JsonKeysInput } from "./json-key-types.js";
 import type { NestedInput } from "./nested-types.js";
-import type { AnyName, ColumnName, Name } from "./path-types.js";
+import type { AnyName, ColumnName, JsonValue, Name } from "./path-types.js";
 import { PendingWrite } from "./pending-write.js";
 import { ReadableRows } from "./readable-rows.js";
 import type { UpdateInput } from "./row-types.js";
@@ -120,3 +120,39 @@ type ConflictLookups<M> = {
     | LookupValue<FieldsOf<M>, unknown, K>
     | ExpressionFor<LookupValue<FieldsOf<M>, unknown, K>, M, unknown>;
 };
+
+/** The types of single keys inside of JSON columns, for `update({ settings__theme: "dark" })`. */
+
+/** Keys of the JSON columns of a model, with the types of their values. */
+type JsonKeysInput<M> = KeysOf<FieldsOf<M>>;
+
+type KeysOf<F> = [JsonNames<F>] extends [never]
+  ? unknown
+  : { readonly [K in KeyPaths<F>]?: ValueAt<F, K> | AnyExpression | Unset };
+
+type KeyPaths<F> = { [N in JsonNames<F>]: `${N}__${PathsIn<NonNullable<OutOf<F[N]>>, [1, 1, 1, 1]>}` }[JsonNames<F>];
+
+/** The paths of keys in a JSON value, up to a depth. A value of any type takes any keys. */
+type PathsIn<T, Depth extends readonly unknown[]> = unknown extends T
+  ? string
+  : T extends readonly unknown[]
+    ? `${number}`
+    : T extends object
+      ? AnyKeys<T> extends true
+        ? string
+        : { [K in keyof T & string]: K | Deeper<K, NonNullable<T[K]>, Depth> }[keyof T & string]
+      : never;
+
+/** True for an object whose keys are not known, such as `{}`. */
+type AnyKeys<T> = string extends keyof T ? true : [keyof T] extends [never] ? true : false;
+
+type Deeper<K extends string, T, Depth extends readonly unknown[]> = Depth extends readonly [unknown, ...infer Rest]
+  ? `${K}__${PathsIn<T, Rest>}`
+  : never;
+
+type ValueAt<F, Path> = Path extends `${infer Name extends JsonNames<F>}__${infer Rest}`
+  ? Known<JsonValue<NonNullable<OutOf<F[Name]>>, Rest>>
+  : never;
+
+/** The keys are checked before: a value without a type can be anything. */
+type Known<Value> = [Value] extends [never] ? unknown : Value;

@@ -2,7 +2,7 @@ import type { Queries } from "../../engines/db/database.js";
 import { ValueError } from "../../kit/value-error.js";
 import { arrayTypeOf } from "../compile/array-types.js";
 import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
-import { noField } from "../compile/scope.js";
+import { ownColumn } from "../compile/scope.js";
 import { type Assignment, assignments, encodeColumn, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError, StaleError } from "../errors.js";
@@ -106,11 +106,7 @@ async function insertBatch(
 
 function conflictOf(meta: ModelMeta, given: readonly ColumnMeta[], options: BulkCreateOptions): Conflict | undefined {
   if (options.onConflict === undefined) return undefined;
-  const find = (name: string): ColumnMeta => {
-    const column = meta.column(name);
-    if (column === undefined) throw noField(meta, name);
-    return column;
-  };
+  const find = (name: string): ColumnMeta => ownColumn(name, { meta });
   const columns = (options.conflictFields ?? []).map(find);
   if (options.onConflict === "ignore") return { columns, update: undefined };
   if (options.onConflict !== "update") throw new ValueError("onConflict must be 'ignore' or 'update'");
@@ -168,8 +164,7 @@ export async function bulkUpdate(
   if (instances.length === 0) return 0;
   if (fields.length === 0) throw new ValueError("bulkUpdate needs at least one field");
   const columns = fields.map((name) => {
-    const column = meta.column(name);
-    if (column === undefined) throw noField(meta, name);
+    const column = ownColumn(name, { meta });
     if (column.primaryKey || column.generated !== undefined || column.version)
       throw new FieldError(`${meta.name}.${name} cannot be updated`);
     return column;

@@ -1,7 +1,8 @@
 import { snakeCase } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
+import { innermost } from "../fields/column-types.js";
 import { shortName } from "../identifiers.js";
-import type { ColumnMeta, ColumnType, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
+import type { ColumnMeta, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
 import { keyAttribute } from "../model/columns.js";
 import { defaultSql } from "./default-sql.js";
 import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
@@ -190,10 +191,6 @@ function enumsOf(metas: readonly ModelMeta[]): Record<string, readonly string[]>
     }
   }
   return Object.fromEntries([...types].map(([name, { values }]) => [name, values]));
-}
-
-function innermost(type: ColumnType): ColumnType {
-  return type.item === undefined ? type : innermost(type.item);
 }
 
 function renamedTables(metas: readonly ModelMeta[]): Record<string, readonly string[]> {

@@ -1,11 +1,11 @@
 import { hostname } from "node:os";
-import { setTimeout as delay } from "node:timers/promises";
 import { pulseOf, watched } from "../../durable/pulse.js";
 import type { Database } from "../../engines/db/database.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
+import { poll } from "../../kit/time/backoff.js";
 import { within } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import { ArchiveWorker } from "./archive-worker.js";
@@ -28,7 +28,6 @@ import type { Upcasters } from "./upcasters.js";
 
 /** Milliseconds that the handlers in progress have at the end of the application. */
 const closeGrace = 10_000;
-const longestLook = 50;
 /** Milliseconds between two looks for streams to archive. */
 const archiveInterval = 600_000;
 
@@ -144,12 +143,8 @@ export class EventWorkers {
       return manager.position();
     };
     const { timeoutMs, signal } = waitForOptions.read([options]);
-    const end = performance.now() + timeoutMs;
-    for (let pause = 2; ; pause = Math.min(pause * 2, longestLook)) {
-      if (((await reached()) ?? -1) >= position) return true;
-      if (performance.now() >= end || signal?.aborted) return false;
-      await delay(pause);
-    }
+    const isThere = async () => ((await reached()) ?? -1) >= position || null;
+    return (await poll(isThere, { first: 2, longest: 50, timeoutMs, signal })) !== null;
   }
 
   async close(): Promise<void> {

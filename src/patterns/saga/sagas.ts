@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { setTimeout as delay } from "node:timers/promises";
 import { Doorbell } from "../../durable/doorbell.js";
 import { LeasedWorker } from "../../durable/leased-worker.js";
 import { pulseOf } from "../../durable/pulse.js";
@@ -12,6 +11,7 @@ import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
 import { isStorable } from "../../kit/storable.js";
+import { poll } from "../../kit/time/backoff.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import { SagaAdmin } from "./admin.js";
@@ -148,14 +148,12 @@ export class Sagas {
   }
 
   /** Waits until a saga has ended or is parked; null if the time is over first. */
-  async wait(id: string, timeoutMs: number, signal: AbortSignal | undefined) {
-    const end = performance.now() + timeoutMs;
-    for (let pause = 5; ; pause = Math.min(pause * 2, 100)) {
+  wait(id: string, timeoutMs: number, signal: AbortSignal | undefined) {
+    const ended = async () => {
       const found = await this.admin.get(id);
-      if (found !== null && (found.finishedAt !== null || found.status === "parked")) return found;
-      if (performance.now() >= end || signal?.aborted) return null;
-      await delay(pause);
-    }
+      return found !== null && (found.finishedAt !== null || found.status === "parked") ? found : null;
+    };
+    return poll(ended, { first: 5, longest: 100, timeoutMs, signal });
   }
 
   async drain(): Promise<void> {

@@ -1,11 +1,11 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { BodyMemory } from "../body/body-memory.js";
 import type { UnreadResponses } from "../body/unread-responses.js";
 import type { Clock } from "../clock.js";
 import type { Deadlines } from "../http1/deadlines.js";
+import type { Peer } from "../http1/source.js";
 import type { Dispatch } from "../transport.js";
 import { abuseOf, type Http2Abuse } from "./abuse.js";
 import { Budget } from "./budget.js";
@@ -14,7 +14,6 @@ import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
 import type { Http2Fields } from "./fields.js";
 import { HeadWatch } from "./head-watch.js";
 import { LifeWatch } from "./life-watch.js";
-import type { Http2Peer } from "./source.js";
 import type { Http2StreamHandlers, Http2StreamPeer } from "./streams.js";
 import { TakenStream } from "./taken-stream.js";
 import { TrafficWatch } from "./traffic-watch.js";
@@ -50,7 +49,7 @@ const frameHead = 9;
 
 /** One client's connection that speaks HTTP/2: its streams, their deadlines, and the limits on what the client sends. */
 export class Http2Connection implements ExchangeOwner {
-  readonly peer: Http2Peer;
+  readonly peer: Peer;
   readonly socket: Duplex;
   readonly #host: ConnectionHost;
   readonly #session: ServerHttp2Session;
@@ -264,12 +263,9 @@ export class Http2Connection implements ExchangeOwner {
   }
 
   #streamPeer(rawHeaders: readonly string[]): Http2StreamPeer {
-    const { remoteAddress, secure, socket } = this.peer;
     return {
+      ...this.peer,
       rawHeaders,
-      remoteAddress,
-      secure,
-      clientCertificate: clientCertificateOf(socket),
       bodyMemory: this.#host.bodyMemory,
       // Other protocols send small messages, each in a frame of its own.
       received: (bytes) => this.#traffic.used(bytes + frameHead),

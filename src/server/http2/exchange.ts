@@ -14,16 +14,17 @@ import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
 import { clientLeft } from "../client-left.js";
 import type { Deadlines } from "../http1/deadlines.js";
+import type { Peer } from "../http1/source.js";
 import type { Dispatch } from "../transport.js";
 import { responseFields } from "./response-fields.js";
-import { type Http2Peer, Http2RequestSource, type Http2Target } from "./source.js";
+import { Http2RequestSource, type Http2Target } from "./source.js";
 import { StreamWatch } from "./stream-watch.js";
 
 /** The connection, as far as an exchange uses it. */
 export interface ExchangeOwner {
   readonly dispatch: Dispatch;
   readonly bodyMemory: BodyMemory;
-  readonly peer: Http2Peer;
+  readonly peer: Peer;
   report(error: unknown): void;
   /** A request is refused by the transport itself. */
   refused(error: HttpError): void;

@@ -1,12 +1,6 @@
 import { type ClientCertificate, clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
-
-/** The connection of a stream, as far as a request needs to know it. */
-export interface Http2Peer {
-  readonly remoteAddress: string;
-  readonly secure: boolean;
-  readonly socket: object;
-}
+import type { Peer } from "../http1/source.js";
 
 /** The parts of a request that its pseudo-header fields name. */
 export interface Http2Target {
@@ -23,13 +17,13 @@ export class Http2RequestSource implements RequestSource {
   readonly search: string;
   readonly body: IncomingBody | null;
   readonly wantsWebSocket = false;
-  readonly #peer: Http2Peer;
+  readonly #peer: Peer;
   readonly #authority: string;
   readonly #raw: readonly string[];
   #lines: string[] | null = null;
 
   /** `raw`: names and values in turn, with the pseudo-header fields. */
-  constructor(peer: Http2Peer, head: Http2Target, raw: readonly string[], body: IncomingBody | null) {
+  constructor(peer: Peer, head: Http2Target, raw: readonly string[], body: IncomingBody | null) {
     const { target } = head;
     this.method = head.method;
     const mark = target.indexOf("?");

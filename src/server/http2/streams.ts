@@ -1,17 +1,11 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { ClientCertificate } from "../../http/peer/client-certificate.js";
 import type { BodyMemory } from "../body/body-memory.js";
+import type { Peer } from "../http1/source.js";
 
 /** The connection of a stream, and the header fields as they were received. */
-export interface Http2StreamPeer {
+export interface Http2StreamPeer extends Peer {
   /** Names and values in turn, pseudo-header fields included. */
   readonly rawHeaders: readonly string[];
-  /** The peer's address; empty where there is none. */
-  readonly remoteAddress: string;
-  /** True if the connection is encrypted. */
-  readonly secure: boolean;
-  /** The certificate of the client, if it has one. */
-  readonly clientCertificate: ClientCertificate | null;
   /** Bounds the bytes that all connections keep in memory. */
   readonly bodyMemory: BodyMemory;
   /** To be called with each piece of the body that arrives. All other bytes count as a flood of frames. */

@@ -1,8 +1,7 @@
 import type { TestClient } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
-import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
-import { decodeEntry, encodeEntry } from "../../../src/engines/kvstore/stores/cache-entry.js";
+import { decodeEntry, encodeEntry, KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
 import { invalidateLua, sweepLua } from "../../../src/engines/kvstore/stores/cache-lua.js";
 import { service } from "../../support/service.js";
 import { twoClients } from "./apps.js";

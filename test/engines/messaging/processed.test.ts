@@ -1,7 +1,7 @@
 import { App } from "stoa";
 import { type Claim, MemoryProcessedStore, type ProcessedStore } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
-import { KvProcessedStore } from "../../../src/engines/kvstore/stores/processed-messages.js";
+import { KvProcessedStore } from "../../../src/engines/kvstore/stores/share-stores.js";
 import { service } from "../../support/service.js";
 import { redisUrl, testStore } from "../kvstore/store.js";
 import { silent, until } from "./harness.js";

@@ -1,3 +1,4 @@
+import { capitalized } from "../../../kit/names.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
 import type { SchemaBuilder } from "../build/schema-builder.js";
@@ -202,10 +203,6 @@ class ModelType {
       throw new ValueError(`graphql.model(${model.meta.name}) cannot be ordered by '${nullable}', which may be null`);
     }
   }
-}
-
-function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 /** `Book` gives `book` and `books`, `Category` gives `category` and `categories`. */

@@ -7,10 +7,6 @@ export class SubscriptionCount {
     this.#limit = limit;
   }
 
-  get open(): number {
-    return this.#open;
-  }
-
   /** False if there are as many as allowed. */
   take(): boolean {
     if (this.#open >= this.#limit) return false;

@@ -1,5 +1,6 @@
 import http2, { type ClientHttp2Session } from "node:http2";
 import { GrpcError } from "../grpc-error.js";
+import { keepAlive } from "../wire/keep-alive.js";
 import type { ChannelSettings } from "./channel-options.js";
 
 /** One connection to the server. It is made when a call needs it, and again after it was lost. */
@@ -64,7 +65,8 @@ export class Connection {
         if (this.#closed) return session.destroy();
         session.setLocalWindowSize(1_048_576);
         this.#session = session;
-        this.#keepAlive(session);
+        // An idle connection needs no life signs; servers refuse clients that ping without calls.
+        keepAlive(session, this.#settings, () => this.#calls > 0);
         session.unref();
         resolve(session);
       });
@@ -73,25 +75,6 @@ export class Connection {
         if (this.#session === session) this.#session = null;
         session.close();
       });
-    });
-  }
-
-  #keepAlive(session: ClientHttp2Session): void {
-    const { keepaliveInterval, keepaliveTimeout } = this.#settings;
-    if (keepaliveInterval === 0) return;
-    let late: NodeJS.Timeout | undefined;
-    const timer = setInterval(() => {
-      // An idle connection needs no life signs; servers refuse clients that ping without calls.
-      if (this.#calls === 0 || late !== undefined) return;
-      const sent = session.ping(() => {
-        clearTimeout(late);
-        late = undefined;
-      });
-      if (sent) late = setTimeout(() => session.destroy(), keepaliveTimeout * 1000).unref();
-    }, keepaliveInterval * 1000).unref();
-    session.once("close", () => {
-      clearInterval(timer);
-      clearTimeout(late);
     });
   }
 }

@@ -1,6 +1,7 @@
 import { HttpError } from "../../../errors/http-error.js";
 import type { Request } from "../../../http/request.js";
 import { Response } from "../../../http/response.js";
+import { Http2RequestSource } from "../../../server/http2/source.js";
 import type { BoundMethod } from "../bound-method.js";
 import { GrpcCall } from "../grpc-call.js";
 import { GrpcError } from "../grpc-error.js";
@@ -172,4 +173,9 @@ function abortError(reason: unknown): unknown {
 
 function deadlineExceeded(): GrpcError {
   return new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed");
+}
+
+/** A stream of HTTP/2 as the source of a request. The messages in it belong to the call. */
+export class CallSource extends Http2RequestSource {
+  exchange: Exchange | null = null;
 }

@@ -57,10 +57,6 @@ export class PushedFrames implements Incoming {
     });
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   next(): Frame | null | Promise<Frame | null> {
     if (this.#taken < this.#frames.length) return this.#take();
     if (this.#error !== null) return Promise.reject(this.#error);

@@ -5,7 +5,7 @@ import { type BoundMethod, clientStreams } from "../bound-method.js";
 import type { GrpcConfig } from "../config.js";
 import { webRoute } from "../web/web-endpoint.js";
 import { answerCall } from "./endpoint.js";
-import type { Http2Source } from "./http2-source.js";
+import type { CallSource } from "./exchange.js";
 import { codeOf } from "./outcome.js";
 
 type RouteOptions = NonNullable<HostRoute["options"]>;
@@ -43,7 +43,7 @@ export class Methods {
       method: "POST",
       internal,
       options: this.#options(method, options),
-      handler: (request: Request, injected) => answerCall((request.source as Http2Source).exchange!, injected),
+      handler: (request: Request, injected) => answerCall((request.source as CallSource).exchange!, injected),
     });
     return { method, pipeline };
   }

@@ -6,8 +6,7 @@ import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/
 import { GrpcError } from "../grpc-error.js";
 import { acceptedEncodings } from "../wire/compression.js";
 import { formatOf, readWire, type Wire } from "../wire/wire.js";
-import { Exchange } from "./exchange.js";
-import { Http2Source } from "./http2-source.js";
+import { CallSource, Exchange } from "./exchange.js";
 import { PushedFrames } from "./incoming.js";
 import type { ServedMethods } from "./methods.js";
 import { NativeCall } from "./native-call.js";
@@ -42,7 +41,8 @@ function call(
   peer: Http2StreamPeer,
 ): void {
   stream.on("data", (piece: Buffer) => peer.received(piece.length));
-  const source = new Http2Source(headers, peer);
+  const { ":path": target = "/", host = "", ":authority": authority = host } = headers;
+  const source = new CallSource(peer, { method: "POST", target, authority }, peer.rawHeaders, null);
   const { method, pipeline } = methods.byPath.get(source.path) ?? methods.unknown;
   const request = new Request(source);
   let wire: Wire;

@@ -1,4 +1,5 @@
 import type { Http2Session, ServerHttp2Stream } from "node:http2";
+import { keepAlive } from "../wire/keep-alive.js";
 
 export interface SessionSettings {
   /** Seconds between two pings to a client; 0 for none. */
@@ -43,26 +44,9 @@ export class Sessions {
       this.#watched.set(session, (watched = { running: 0 }));
       // A client that has closed its end takes nothing any more: without this, a handler that waits for it would wait on.
       session.socket?.once("end", () => session.destroy());
-      if (this.#settings.keepaliveInterval > 0) this.#keepAlive(session);
+      // A client that is gone without a word would keep its calls forever.
+      keepAlive(session, this.#settings);
     }
     return watched;
-  }
-
-  /** A client that is gone without a word would keep its calls forever. */
-  #keepAlive(session: Http2Session): void {
-    const { keepaliveInterval, keepaliveTimeout } = this.#settings;
-    let late: NodeJS.Timeout | undefined;
-    const timer = setInterval(() => {
-      if (late !== undefined) return;
-      const sent = session.ping(() => {
-        clearTimeout(late);
-        late = undefined;
-      });
-      if (sent) late = setTimeout(() => session.destroy(), keepaliveTimeout * 1000).unref();
-    }, keepaliveInterval * 1000).unref();
-    session.once("close", () => {
-      clearInterval(timer);
-      clearTimeout(late);
-    });
   }
 }

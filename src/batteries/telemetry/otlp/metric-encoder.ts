@@ -74,13 +74,19 @@ function writeNumber(writer: Writer, { attributes, value }: NumberPoint, interva
   writer.join(mark);
 }
 
-function writeHistogram(writer: Writer, point: HistogramPoint, interval: Interval): void {
+/** Begins a point that has a count and a sum. */
+function beginSum(writer: Writer, { count, sum }: HistogramPoint | SummaryPoint, interval: Interval): number {
   const mark = writer.begin(0x0a);
   writeTimes(writer, interval);
   writer.byte(0x21);
-  writer.count(point.count);
+  writer.count(count);
   writer.byte(0x29);
-  writer.double(point.sum);
+  writer.double(sum);
+  return mark;
+}
+
+function writeHistogram(writer: Writer, point: HistogramPoint, interval: Interval): void {
+  const mark = beginSum(writer, point, interval);
   const counts = writer.begin(0x32);
   for (const count of point.buckets) writer.count(count);
   writer.join(counts);
@@ -92,12 +98,7 @@ function writeHistogram(writer: Writer, point: HistogramPoint, interval: Interva
 }
 
 function writeSummary(writer: Writer, point: SummaryPoint, interval: Interval): void {
-  const mark = writer.begin(0x0a);
-  writeTimes(writer, interval);
-  writer.byte(0x21);
-  writer.count(point.count);
-  writer.byte(0x29);
-  writer.double(point.sum);
+  const mark = beginSum(writer, point, interval);
   for (const [quantile, value] of point.quantiles) {
     const entry = writer.begin(0x32);
     writer.byte(0x09);

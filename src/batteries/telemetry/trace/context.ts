@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, AttributeValue, Span, SpanKind } from "../../../kit/tracer.js";
 import type { Baggage } from "../propagation/baggage.js";
 import type { TraceState } from "../propagation/trace-state.js";
-import { sampledFlag, writeTraceParent } from "../propagation/traceparent.js";
+import { writeTraceParent } from "../propagation/traceparent.js";
 
 /** The trace that the code of the moment works for. A span is the frame of the code that it runs. */
 export interface Frame {
@@ -100,10 +100,6 @@ export abstract class ContextSpan implements Span, Frame {
 
   get span(): this {
     return this;
-  }
-
-  get sampled(): boolean {
-    return (this.flags & sampledFlag) !== 0;
   }
 
   run<T>(work: () => T): T {

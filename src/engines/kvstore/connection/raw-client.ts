@@ -1,8 +1,8 @@
+import { createRequire } from "node:module";
 import { milliseconds } from "../../../kit/duration.js";
 import { backoff } from "../../../kit/time/backoff.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
-import { contained, installContainment } from "./containment.js";
 
 /** An argument of a command. */
 export type Argument = string | number | Uint8Array;
@@ -113,4 +113,45 @@ export interface ServerAddress {
 /** Milliseconds before the next attempt to connect: at most one second, half of it random. */
 export function pauseBefore(attempt: number): number {
   return Math.round(backoff(attempt, 50, 1000));
+}
+
+interface DataHandler {
+  readonly redis: { readonly options?: { readonly [contained]?: true } };
+  dispatch(run: () => void): void;
+  returnFatalError(error: unknown): void;
+}
+
+/** The option that marks our clients; duplicates of a client have it too. */
+const contained = "stoaContained";
+
+let installed = false;
+
+/**
+ * Contains errors in the handling of replies to their connection. ioredis 6 throws them in a tick of their own, where
+ * nobody can catch them: a reply of null to no call, which a broken server or proxy can send, would end the process. The
+ * connection is given up instead. Other clients of ioredis in the process stay as they are.
+ */
+function installContainment(): void {
+  if (installed) return;
+  installed = true;
+  let prototype: DataHandler;
+  try {
+    const module = createRequire(import.meta.url)("ioredis/built/DataHandler.js") as {
+      readonly default: { readonly prototype: DataHandler };
+    };
+    prototype = module.default.prototype;
+  } catch {
+    // Another version with other files: tests of this one would show it.
+    return;
+  }
+  const { dispatch } = prototype;
+  prototype.dispatch = function (this: DataHandler, run) {
+    if (this.redis.options?.[contained] !== true) return dispatch.call(this, run);
+    try {
+      run();
+    } catch (error) {
+      this.returnFatalError(error);
+    }
+    return undefined;
+  };
 }

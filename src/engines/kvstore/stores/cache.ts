@@ -3,7 +3,6 @@ import { type CacheEntry, type CacheStore, cacheTime, type FieldOf } from "../..
 import { nodeCrypto } from "../../../kit/node-modules.js";
 import type { KvStore } from "../kvstore.js";
 import type { KvScript } from "../script.js";
-import { decodeEntry, encodeEntry } from "./cache-entry.js";
 import { beginLua, findLua, invalidateLua, putLua, removeLua, sweepLua } from "./cache-lua.js";
 
 /** Parts of the cache in a cluster: each lies on one server, so that its scripts see all their keys. */
@@ -161,4 +160,37 @@ function withFirst(names: readonly string[], lists: readonly (readonly string[])
   const first = JSON.stringify(names);
   const rest = lists.map((list) => JSON.stringify(list)).filter((list) => list !== first);
   return `[${[first, ...rest].join(",")}]`;
+}
+
+/** Cache entries as bytes: the length of the head in four bytes, the head as JSON, the body unchanged. */
+
+const headLength = 4;
+
+/** An entry as bytes. */
+export function encodeEntry({ body, ...head }: CacheEntry): Buffer {
+  const kind = body === null ? 0 : typeof body === "string" ? 1 : 2;
+  const text = Buffer.from(JSON.stringify([kind, head]));
+  const bytes = body === null ? Buffer.alloc(0) : typeof body === "string" ? Buffer.from(body) : body;
+  const whole = Buffer.allocUnsafe(headLength + text.length + bytes.length);
+  whole.writeUInt32BE(text.length, 0);
+  text.copy(whole, headLength);
+  whole.set(bytes, headLength + text.length);
+  return whole;
+}
+
+/** Undefined for bytes that are no entry: written by another version, or by somebody else. */
+export function decodeEntry(whole: Buffer): CacheEntry | undefined {
+  if (whole.length < headLength) return undefined;
+  const end = headLength + whole.readUInt32BE(0);
+  if (end > whole.length) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(whole.toString("utf8", headLength, end));
+    if (!Array.isArray(parsed) || typeof parsed[1] !== "object" || parsed[1] === null) return undefined;
+    const [kind, head] = parsed as [number, Omit<CacheEntry, "body">];
+    if (!Number.isFinite(head.freshUntil) || !Array.isArray(head.fields) || !Array.isArray(head.vary)) return undefined;
+    const bytes = whole.subarray(end);
+    return { ...head, body: kind === 0 ? null : kind === 1 ? bytes.toString() : bytes };
+  } catch {
+    return undefined;
+  }
 }

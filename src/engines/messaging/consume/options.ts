@@ -1,9 +1,10 @@
 import type { Inject, Provided } from "../../../di/depends.js";
-import { type Guard, isGuard } from "../../../guards/guard.js";
+import type { Guard } from "../../../guards/guard.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
 import { milliseconds } from "../../../kit/duration.js";
 import { type Check, is } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
+import { isGuardOption } from "../../../routing/options.js";
 import type { Transaction } from "../../db/database.js";
 import { type Broker, isBrokerName } from "../broker.js";
 import type { Message } from "../message.js";
@@ -25,9 +26,6 @@ const isSchemaOption: Check<ValueSchema> = (value) =>
   (typeof value === "object" && value !== null) || typeof value === "function"
     ? undefined
     : "a schema (zod, valibot, arktype ...) or a model";
-
-const isGuardOption: Check<Guard> = (value) =>
-  isGuard(value) ? undefined : "a guard (a function, or an object with check)";
 
 const batchOptions = options("batch", {
   /** The most messages of a batch. */

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { MessagingError } from "../../errors.js";
 import { lz4Bound, zstdBound } from "./bounds.js";
-import { snappyBlocks } from "./snappy.js";
+import { ByteReader, CorruptError } from "./byte-reader.js";
 
 /** Unpacks the records of a batch, by the number of its compression. Throws or rejects if it cannot. */
 export type Unpack = (compression: number, data: Buffer) => Buffer | Promise<Buffer>;
@@ -98,4 +98,39 @@ function tooLarge(limit: number): MessagingError {
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** The beginning of the framing that snappy-java adds, and with it the Java client and kafka-python. */
+const magic = Buffer.from([0x82, ...Buffer.from("SNAPPY"), 0]);
+/** The magic and two version numbers. */
+const headSize = magic.length + 8;
+
+/** The blocks of snappy data, with the bytes that they have unpacked. librdkafka and others write one block without framing. */
+function snappyBlocks(data: Buffer): { readonly blocks: readonly Buffer[]; readonly bound: number } {
+  const blocks = isMagic(data, 0) ? framed(data) : [data];
+  let bound = 0;
+  // Each block begins with its length.
+  for (const block of blocks) bound += new ByteReader(block).unsigned();
+  return { blocks, bound };
+}
+
+function framed(data: Buffer): Buffer[] {
+  const reader = new ByteReader(data);
+  const blocks: Buffer[] = [];
+  while (reader.position < data.length) {
+    // Streams that were put together have several heads.
+    if (isMagic(data, reader.position)) {
+      reader.skip(headSize);
+      continue;
+    }
+    const size = reader.int32();
+    if (size <= 0) throw new CorruptError(`a block of snappy has ${size} bytes`);
+    const start = reader.skip(size);
+    blocks.push(data.subarray(start, start + size));
+  }
+  return blocks;
+}
+
+function isMagic(data: Buffer, position: number): boolean {
+  return data.length - position >= headSize && magic.compare(data, position, position + magic.length) === 0;
 }
