@@ -27,49 +27,44 @@ On a terminal the name and the template are asked for. The folder must be empty 
 Examples:
   npm create stoa my-app -- --template saas
   npx stoa new my-app --template events --no-install`,
-  async run({ options, args: [given], terminal, cwd, signal }) {
+  async run({ options, args: [given], terminal, cwd, env, signal }) {
     const asks = terminal.interactive && options.yes !== true;
-    const target = given ?? (await askFolder(terminal, asks, options.yes === true));
-    const template = readTemplate(options.template ?? (asks ? await askTemplate(terminal) : "api"));
+    const target = given ?? (asks ? await askFolder(terminal, cwd) : options.yes === true ? "my-app" : undefined);
+    if (target === undefined) {
+      throw new ValueError("name the folder of the application, for example my-app; --yes takes that name");
+    }
     const folder = resolve(cwd, target);
-    const name = readName(basename(folder), template);
+    const name = nameOf(folder);
     await checkFolder(folder);
+    const template = readTemplate(options.template ?? (asks ? await askTemplate(terminal) : "api"));
 
     await copyTemplate(template, folder, name);
     terminal.print(`created ${name} from the template ${template}`);
+    const inFolder = { cwd: folder, env, signal };
     // In a repository that is there already, the application is a part of it.
-    const needsGit = options.git !== false && (await runTool("git", ["rev-parse"], folder, signal)).code !== 0;
-    if (needsGit && (await runTool("git", ["init", "--quiet"], folder, signal)).code !== 0) {
+    const needsGit = options.git !== false && (await runTool("git", ["rev-parse"], inFolder)).code !== 0;
+    if (needsGit && (await runTool("git", ["init", "--quiet"], inFolder)).code !== 0) {
       terminal.note("no git repository was created: git did not run");
     }
-    const installs = options.install !== false;
-    if (installs) {
+    if (options.install !== false) {
       terminal.note("installing packages ...");
-      const { code, output } = await runTool("npm", ["install", "--no-audit", "--no-fund"], folder, signal);
+      const { code, output } = await runTool("npm", ["install", "--no-audit", "--no-fund"], inFolder);
       if (code !== 0) {
         throw new ValueError(`npm install failed; the files are in ${folder}, run it there again: ${output.trim()}`);
       }
     }
-    const next = [
-      folder === resolve(cwd) ? "" : `cd ${quoted(target)}`,
-      installs ? "" : "npm install",
-      "npm run dev",
-      "npm test",
-    ];
-    terminal.print(
-      `next:\n${next
-        .filter(Boolean)
-        .map((line) => `  ${line}`)
-        .slice(0, 3)
-        .join("\n")}`,
-    );
+    const enter = folder === resolve(cwd) ? [] : [`cd ${quoted(target)}`];
+    const install = options.install === false ? ["npm install"] : [];
+    const next = [...enter, ...install, "npm run dev", "npm test"].slice(0, 3);
+    terminal.print(["next:", ...next].join("\n  "));
   },
 });
 
-async function askFolder(terminal: Terminal, asks: boolean, yes: boolean): Promise<string> {
-  if (asks) return terminal.ask("Folder of the application (my-app):", (answer) => answer || "my-app");
-  if (yes) return "my-app";
-  throw new ValueError("name the folder of the application, for example my-app; --yes takes that name");
+function askFolder(terminal: Terminal, cwd: string): Promise<string> {
+  return terminal.ask("Folder of the application (my-app):", (answer) => {
+    nameOf(resolve(cwd, answer || "my-app"));
+    return answer || "my-app";
+  });
 }
 
 function askTemplate(terminal: Terminal): Promise<string> {
@@ -89,11 +84,12 @@ function readTemplate(name: string): keyof typeof templates {
   throw new ValueError(`there is no template '${name}', only ${choices}${didYouMean(name, templateNames)}`);
 }
 
-/** The name of the folder is that of the package. */
-function readName(name: string, template: string): string {
+/** The name of the package is that of its folder. */
+function nameOf(folder: string): string {
+  const name = basename(folder);
   if (/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name) && name !== "node_modules" && name !== "stoa") return name;
   throw new ValueError(
-    `'${name}' cannot be the name of a package: use small letters, digits and '-', for example my-${template}`,
+    `'${name}' cannot be the name of a package: use small letters, digits and '-', for example my-app`,
   );
 }
 

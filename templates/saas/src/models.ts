@@ -14,7 +14,7 @@ export class Project extends Model(
   {
     id: field.auto(),
     // The unique constraint below is an index that begins with the owner.
-    owner: field.foreignKey(() => Account, { readOnly: true, index: false }),
+    owner: field.foreignKey(() => Account, { index: false }),
     name: field.char({ maxLength: 100 }),
     createdAt: field.datetime({ autoNowAdd: true }),
   },

@@ -53,6 +53,7 @@ test("a project is visible to its owner alone", async () => {
   assert.equal(added.status, 201);
   const { id } = await added.json();
   assert.equal((await cat.post("/projects", { json: { name: "Moon" } })).status, 409);
+  for (const name of ["", "a\0b"]) assert.equal((await cat.post("/projects", { json: { name } })).status, 422);
   assert.equal((await cat.get(`/projects/${id}`)).status, 200);
   assert.equal((await dan.get(`/projects/${id}`)).status, 404);
   assert.deepEqual(await (await dan.get("/projects")).json(), []);
