@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -231,7 +231,8 @@ async function readManifest(of: string): Promise<Manifest> {
 }
 
 async function filesIn(path: string): Promise<string[]> {
-  return (await readdir(path, { recursive: true })).sort();
+  const names = await readdir(path, { recursive: true });
+  return names.filter((name) => statSync(join(path, name)).isFile()).sort();
 }
 
 function post(url: string, body: object): Promise<Response> {
