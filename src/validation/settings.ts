@@ -25,11 +25,11 @@ export interface SettingSource {
   readonly from: string;
 }
 
-const defined = new Map<string, SettingSource>();
+const defined: SettingSource[] = [];
 
 /** Where the settings of this process have come from, for `stoa doctor`. */
 export function settingSources(): readonly SettingSource[] {
-  return [...defined.values()];
+  return defined;
 }
 
 /**
@@ -76,7 +76,7 @@ export function defineSettings<S extends StandardSchema>(
   const value = result.value as object;
   for (const name of names ?? Object.keys(value)) {
     const from = sources.find(([, values]) => values[name])?.[0];
-    if (from !== undefined || Object.hasOwn(value, name)) defined.set(name, { name, from: from ?? "its default" });
+    if (from !== undefined || Object.hasOwn(value, name)) defined.push({ name, from: from ?? "its default" });
   }
   return hidden(value) as Readonly<SchemaOutput<S>>;
 }
