@@ -24,7 +24,10 @@ export async function ensurePacked() {
 
 /** The time of the last change to a file that the package may contain. */
 function newest() {
-  const names = ["package.json", "README.md", "CHANGELOG.md", "dist/entry/index.js", "docs"];
-  const files = [...names, ...readdirSync(join(root, "docs"), { recursive: true }).map((name) => join("docs", name))];
+  const names = ["package.json", "README.md", "CHANGELOG.md", "dist/entry/index.js", "docs", "templates"];
+  const inside = ["docs", "templates"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, name)),
+  );
+  const files = [...names, ...inside];
   return Math.max(...files.map((name) => Math.floor(statSync(join(root, name)).mtimeMs)));
 }

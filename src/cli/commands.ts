@@ -2,6 +2,10 @@ import type { CommandTable } from "./command.js";
 
 /** The commands of `stoa`: one file each. */
 export const commands: CommandTable = {
+  new: {
+    summary: "create an application from a template: api, saas or events",
+    load: async () => (await import("./commands/new.js")).newApp,
+  },
   routes: {
     summary: "list the routes of the application, with guards, middleware and place in the source",
     load: async () => (await import("./commands/routes.js")).routes,

@@ -10,7 +10,10 @@ import { exportsOf, importModule, isTypeScript } from "../migrations/files/impor
 export interface LoadedConfig extends StoaConfig {
   readonly models: readonly string[];
   readonly migrations: string;
-  /** The folder that paths in the config are relative to: that of its file. */
+  /**
+   * The folder that the path of an embedded database is relative to: that of the file, and for a compiled one that of its
+   * source. There the program finds it too.
+   */
   readonly base: string;
 }
 
@@ -23,7 +26,7 @@ export async function loadConfig(cwd: string, named: string | undefined): Promis
   const path = (name: string): string => modulePath(resolve(base, name), compiled);
   return {
     ...given,
-    base,
+    base: named === undefined ? cwd : base,
     models: [given.models ?? []].flat().map(path),
     migrations: resolve(base, given.migrations ?? "migrations"),
     ...(given.app !== undefined && { app: path(given.app) }),

@@ -17,15 +17,35 @@ export const common = {
 } as const satisfies OptionSpecs;
 
 /** Finds the command, reads its options and runs it. Resolves to the exit code; never rejects. */
-export async function runCli(given: readonly string[], commands: CommandTable, call: CallBase): Promise<number> {
+export function runCli(given: readonly string[], commands: CommandTable, call: CallBase): Promise<number> {
+  return runProgram("stoa", given, { summary, commands }, call);
+}
+
+/** Runs a program that is one command, or a group of them. Resolves to the exit code; never rejects. */
+export async function runProgram(
+  name: string,
+  given: readonly string[],
+  program: AnyCommand | CommandGroup,
+  call: CallBase,
+): Promise<number> {
   const { terminal } = call;
   try {
-    return await runGroup("stoa", given, { summary, commands }, { ...call, commands });
+    const commands = "commands" in program ? program.commands : {};
+    return await runFound(name, given, program, { ...call, commands });
   } catch (error) {
-    terminal.note(`stoa: ${failureLine(error)}`);
+    terminal.note(`${name}: ${failureLine(error)}`);
     if (given.includes("--verbose")) terminal.note(failureDetails(error));
     return 1;
   }
+}
+
+async function runFound(
+  name: string,
+  given: readonly string[],
+  found: AnyCommand | CommandGroup,
+  call: Omit<CommandCall, "options" | "args">,
+): Promise<number> {
+  return "commands" in found ? runGroup(name, given, found, call) : runCommand(name, given, found, call);
 }
 
 async function runGroup(
@@ -49,9 +69,7 @@ async function runGroup(
     const what = word.startsWith("-") ? "a command comes first, not the option" : "there is no command";
     throw new ValueError(`${what} '${path} ${word}'${didYouMean(word, Object.keys(group.commands))}`);
   }
-  const found = await entry.load();
-  const name = `${path} ${word}`;
-  return "commands" in found ? runGroup(name, rest, found, call) : runCommand(name, rest, found, call);
+  return runFound(`${path} ${word}`, rest, await entry.load(), call);
 }
 
 async function runCommand(

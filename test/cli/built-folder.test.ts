@@ -1,10 +1,16 @@
+import { readdir } from "node:fs/promises";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import { Project } from "./project.js";
 
 const sources = {
   "stoa.config": `import { defineConfig } from "stoa/migrations";
-export default defineConfig({ app: "./src/app.ts", models: "./src/models.ts", seed: "./src/seed.ts" });`,
+export default defineConfig({
+  app: "./src/app.ts",
+  models: "./src/models.ts",
+  seed: "./src/seed.ts",
+  database: process.env.DATABASE_URL,
+});`,
   "src/app": `import { App } from "stoa";
 export const app: App = new App();
 app.get("/books", () => []);`,
@@ -42,6 +48,8 @@ it("An image with the compiled files alone migrates, seeds and lists routes with
   expect(await stoa("migrate", "make", "--check")).toContain("the migrations lead to the models");
   expect(await stoa("db", "seed")).toContain("seeded by dist/src/seed.js");
   expect(await stoa("routes")).toContain("/books");
+  // Where the program has it, which takes the same address from the environment.
+  expect((await readdir(project.folder)).sort()).toEqual(["data", "dist", "node_modules", "package.json"]);
 });
 
 it("Sources in the folder win over what was compiled from them", async () => {

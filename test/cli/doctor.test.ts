@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
 import { checkPackages, fits } from "../../src/cli/doctor/packages.js";
+import { defineSettings } from "../../src/validation/settings.js";
 import { makeFolder, runCommand } from "./run-command.js";
 
 describe("stoa doctor", () => {
@@ -49,6 +51,16 @@ describe("stoa doctor", () => {
     const started = await runCommand(folder, "doctor", "--app", "started.mjs");
     expect(started.out).toMatch(/^wrong +application +.*export it from a module that does not call app\.run\(\)/m);
     expect(started.code).toBe(1);
+  });
+
+  it("A setting that is read twice is listed once, with the place of its value", async () => {
+    const read = () =>
+      defineSettings(z.object({ CITY: z.string() }), { folder: "/nonexistent", env: { CITY: "Oslo" } });
+    Object.assign(globalThis, { read });
+    onTestFinished(() => void delete (globalThis as { read?: unknown }).read);
+    const folder = await makeFolder({ "app.mjs": "read(); read(); export const app = new App();" });
+    const { out } = await runCommand(folder, "doctor", "--app", "app.mjs");
+    expect(out).toMatch(/^ok +settings +CITY from the environment$/m);
   });
 
   it("A folder without an application is checked for its packages alone", async () => {

@@ -30,8 +30,9 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
       return;
     }
     const app = await loadApp(call);
-    const given = settingSources().map(({ name, from }) => `${name} from ${from}`);
-    if (given.length > 0) add("ok", "settings", given.join(", "));
+    // The config file may read a setting of the application too.
+    const given = new Set(settingSources().map(({ name, from }) => `${name} from ${from}`));
+    if (given.size > 0) add("ok", "settings", [...given].join(", "));
     const host = hostOf(app);
     host.configure(plan.settings);
     app.logger = noting((text) => add("warning", "settings", text));

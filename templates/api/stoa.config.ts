@@ -1,0 +1,4 @@
+import { defineConfig } from "stoa/migrations";
+
+/** For `npx stoa routes`, `openapi` and `doctor`. */
+export default defineConfig({ app: "./src/app.ts" });

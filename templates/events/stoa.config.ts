@@ -1,0 +1,10 @@
+import { defineConfig } from "stoa/migrations";
+import { readDatabaseUrl } from "./src/settings.js";
+
+/** For `npx stoa migrate`, `db`, `messages`, `routes`, `openapi` and `doctor`. */
+export default defineConfig({
+  app: "./src/app.ts",
+  models: "./src/models.ts",
+  seed: "./src/seed.ts",
+  database: readDatabaseUrl(),
+});

@@ -1,0 +1,9 @@
+import { defineConfig } from "stoa/migrations";
+import { readDatabaseUrl } from "./src/settings.js";
+
+/** For `npx stoa migrate`, `db`, `routes`, `openapi` and `doctor`. */
+export default defineConfig({
+  app: "./src/app.ts",
+  models: "./src/models.ts",
+  database: readDatabaseUrl(),
+});
