@@ -1,5 +1,5 @@
 import { App, HttpError, Response } from "stoa";
-import { field, Model, partial } from "stoa/orm";
+import { field, listOptions, Model, partial } from "stoa/orm";
 import { z } from "zod";
 
 export class Author extends Model("authors", {
@@ -128,6 +128,12 @@ export function bookshop(seen: string[] = []): App {
   app.get("/me", { headers: z.object({ "x-user": z.string(), "x-limit": z.int().optional() }) }, (request) => ({
     user: request.headers.get("x-user"),
     token: request.headers.get("authorization"),
+  }));
+  const authors = { filters: ["name__icontains", "id__in", "born__gte"], orders: ["name"], by: "key" } as const;
+  app.get("/authors", listOptions(Author, authors), (request) => ({
+    items: [{ id: 1, name: request.query.getAll("id__in").join(), born: null }],
+    next: null,
+    previous: null,
   }));
   app.post("/authors", { body: Author, response: Author, status: 201 }, (_request, { body }) => ({ id: 1, ...body }));
   app.patch("/authors/{id}", { body: partial(Author) }, (_request, { body }) => body);

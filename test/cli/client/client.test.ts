@@ -130,6 +130,8 @@ describe("requests", () => {
     expect(await api.get("/me", { headers: { "x-user": "ann" } })).toEqual({ user: "ann", token: "Bearer 1" });
     expect(await api.get("/search", { query: { a: "1 &", b: "\u00e9" } })).toEqual({ a: "1 &", b: "\u00e9" });
     expect(await api.get("/shelves")).toEqual({ name: "all", parts: [{ name: "left", parts: [] }] });
+    const { items, next } = await api.get("/authors", { query: { id__in: [1, 2], size: 5 } });
+    expect([items, next]).toEqual([[{ id: 1, name: "1,2", born: null }], null]);
     expect(await api.post("/authors", { body: { name: "Ann" } })).toMatchObject({ id: 1, name: "Ann" });
     expect(await api.patch("/authors/{id}", { params: { id: "1" }, body: { born: null } })).toEqual({ born: null });
   });
