@@ -23,7 +23,7 @@ export function declaration(name: string, schema: unknown, names: TypeNames): st
   const comment = commentOf(node);
   const members = isPlainInterface(node) ? propertiesOf(node, names, "") : undefined;
   if (members !== undefined && members.length > 0) return `${comment}export interface ${name} ${block(members, "")}\n`;
-  return `${comment}export type ${name} = ${typeOf(node, names, "")};\n`;
+  return `${comment}export type ${name} = ${typeOf(node, names, "")};\n`.replace("= \n", "=\n");
 }
 
 /** The TypeScript type of a JSON Schema. `pad` is the indentation of the line that it begins on. */
@@ -35,7 +35,13 @@ export function typeOf(schema: unknown, names: TypeNames, pad: string): string {
   if (reference !== undefined) parts.push(names.get(reference) ?? "unknown");
   for (const keyword of ["anyOf", "oneOf"]) {
     const choices = node[keyword];
-    if (Array.isArray(choices)) parts.push(union(choices.map((choice) => typeOf(choice, names, pad))));
+    if (Array.isArray(choices))
+      parts.push(
+        union(
+          choices.map((choice) => typeOf(choice, names, pad)),
+          pad,
+        ),
+      );
   }
   if (Array.isArray(node["allOf"])) parts.push(...node["allOf"].map((part) => typeOf(part, names, pad)));
   const own = ownType(node, names, pad);
@@ -74,15 +80,18 @@ export function nodeOf(value: unknown): Node {
   return isPlainObject(value) ? value : {};
 }
 
-export function union(types: readonly string[]): string {
+/** A union: on one line if it fits. */
+export function union(types: readonly string[], pad = ""): string {
   const distinct = [...new Set(types)].filter((type) => type !== "never");
   if (distinct.includes("unknown")) return "unknown";
-  return distinct.length === 0 ? "never" : distinct.join(" | ");
+  const line = distinct.length === 0 ? "never" : distinct.join(" | ");
+  if (distinct.length < 2 || pad.length + line.length <= width) return line;
+  return distinct.map((type) => `\n${pad}  | ${type}`).join("");
 }
 
 function ownType(node: Node, names: TypeNames, pad: string): string | undefined {
   if ("const" in node) return literal(node["const"]);
-  if (Array.isArray(node["enum"])) return union(node["enum"].map(literal));
+  if (Array.isArray(node["enum"])) return union(node["enum"].map(literal), pad);
   const types = [node["type"] ?? impliedType(node)].flat().filter((type) => typeof type === "string");
   return types.length === 0 ? undefined : union(types.map((type) => typeOfOne(type, node, names, pad)));
 }

@@ -71,6 +71,7 @@ describe("the file", () => {
       },
       Pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], items: { type: "boolean" } },
       Open: { type: "object" },
+      Many: { enum: Array.from({ length: 9 }, (_, index) => `a choice with the number ${index}`) },
       Never: { not: {} },
       Lost: { $ref: "#/components/schemas/Missing" },
       Old: { type: "string", deprecated: true, description: "Long\ngone." },
@@ -87,6 +88,17 @@ describe("the file", () => {
       export type Choice = (string | null)[] | 1 | null;
 
       export type Lost = unknown;
+
+      export type Many =
+        | "a choice with the number 0"
+        | "a choice with the number 1"
+        | "a choice with the number 2"
+        | "a choice with the number 3"
+        | "a choice with the number 4"
+        | "a choice with the number 5"
+        | "a choice with the number 6"
+        | "a choice with the number 7"
+        | "a choice with the number 8";
 
       export type Never = never;
 
