@@ -39,16 +39,12 @@ describeDatabases("pages that clients ask for", service("postgres"), [...booksho
     );
   });
   beforeAll(() => {
-    const list = {
-      filters: ["year__gte"],
-      orders: ["id"],
-      size: 2,
-      row: z.object({ id: z.int(), author__name: z.string() }),
-    };
-    app.get("/described", listOptions(Book, list), ({ query }) =>
+    const row = z.object({ id: z.int(), author__name: z.string() });
+    const list = { filters: ["year__gte"], orders: ["id"], size: 2, row } as const;
+    app.get("/described", { summary: "Books", ...listOptions(Book, list) }, ({ query }) =>
       Book.objects
-        .filterFrom(query, list.filters as "year__gte"[])
-        .orderFrom(query.get("order"), list.orders as "id"[])
+        .filterFrom(query, list.filters)
+        .orderFrom(query.get("order"), list.orders)
         .values("id", "author__name", "stock")
         .pageFrom(query, list),
     );
