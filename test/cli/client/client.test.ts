@@ -315,9 +315,11 @@ describe("aborts and retries", () => {
 
   it("A request whose connection breaks is sent again", async () => {
     let connections = 0;
+    const reply = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"attempts":2}';
     const server = createServer((socket) => {
-      if (++connections === 1) socket.destroy();
-      else socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"attempts":2}');
+      const broken = ++connections === 1;
+      socket.on("error", () => {});
+      socket.once("data", () => (broken ? socket.destroy() : socket.end(reply)));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
