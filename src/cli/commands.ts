@@ -14,6 +14,10 @@ export const commands: CommandTable = {
     summary: "print the OpenAPI document of the application, or compare it with a file",
     load: async () => (await import("./commands/openapi.js")).openapi,
   },
+  client: {
+    summary: "write a typed client of the application, or check that its file is up to date",
+    load: async () => (await import("./commands/client.js")).client,
+  },
   doctor: {
     summary: "check versions, packages, settings, and whether the engines can be reached",
     load: async () => (await import("./commands/doctor.js")).doctor,

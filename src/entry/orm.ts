@@ -85,6 +85,7 @@ export type {
 } from "../orm/meta.js";
 export { Model, type ModelClass, type ModelInstance } from "../orm/model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions } from "../orm/model/options.js";
+export { type ListOptions, type ListRouteOptions, listOptions } from "../orm/query/list-options.js";
 export type { NestedInput } from "../orm/query/nested-types.js";
 export type { ClientParameters, KeysetPageOptions, PageOptions } from "../orm/query/page-input.js";
 export { PendingWrite } from "../orm/query/pending-write.js";

@@ -11,8 +11,8 @@ export interface Page {
   modules: PageModule[];
 }
 
-/** A page whose code stands in a test of its own, which also checks its results. */
-const testedApart = new Set(["orm-queries.md"]);
+/** Pages with a test of their own, which also checks the results of their code. */
+const testedApart = new Set(["client.md", "orm-queries.md"]);
 
 /** All other pages that users read. */
 export async function readPages(): Promise<Page[]> {

@@ -1,6 +1,7 @@
 import { App } from "stoa";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { field, Model } from "../../src/entry/orm.js";
+import { z } from "zod";
+import { field, listOptions, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Book, bookshop, seed } from "./bookshop.js";
 import { describeDatabases } from "./databases.js";
@@ -10,6 +11,11 @@ class Offer extends Model("offers", {
   price: field.decimal(),
   printed: field.date(),
 }) {}
+
+interface Described {
+  readonly type: string;
+  readonly required: readonly string[];
+}
 
 describeDatabases("pages that clients ask for", service("postgres"), [...bookshop, Offer], () => {
   const app = new App();
@@ -31,6 +37,21 @@ describeDatabases("pages that clients ask for", service("postgres"), [...booksho
     app.get("/offers", ({ query }) =>
       Offer.objects.orderFrom(query.get("order"), ["price", "printed"]).pageFrom(query, { by: "key" }),
     );
+  });
+  beforeAll(() => {
+    const row = z.object({ id: z.int(), author__name: z.string() });
+    const list = { filters: ["year__gte"], orders: ["id"], size: 2, row } as const;
+    app.get("/described", { summary: "Books", ...listOptions(Book, list) }, ({ query }) =>
+      Book.objects
+        .filterFrom(query, list.filters)
+        .orderFrom(query.get("order"), list.orders)
+        .values("id", "author__name", "stock")
+        .pageFrom(query, list),
+    );
+    app.get("/described/keys", listOptions(Book, { by: "key" }), ({ query }) =>
+      Book.objects.pageFrom(query, { by: "key" }),
+    );
+    app.get("/described/all", listOptions(Book, { pages: false }), () => Book.objects.orderBy("id"));
   });
   afterAll(() => app.stop());
 
@@ -55,6 +76,19 @@ describeDatabases("pages that clients ask for", service("postgres"), [...booksho
     });
     expect((await read("/books?order=id&year__gte=2000&page=1&size=")).body).toMatchObject({ total: 2 });
     expect((await read("/books?order=id&page=9")).body).toMatchObject({ items: [], page: 9, hasNext: false });
+  });
+
+  it("Pages have the members that listOptions() describes", async () => {
+    const { components } = (await app.openapi()) as unknown as { components: { schemas: Record<string, Described> } };
+    const { BookPage, BookKeysetPage, BookList, Book: book } = components.schemas;
+    const { status, body } = await read("/described?order=-id&year__gte=1900&size=1");
+    expect([status, Object.keys(body).sort()]).toEqual([200, [...BookPage!.required].sort()]);
+    expect(Object.keys((body["items"] as object[])[0]!)).toEqual(["id", "author__name"]);
+    expect((await read("/described?order=year")).status).toBe(400);
+    const keys = (await read("/described/keys")).body;
+    expect(Object.keys(keys).sort()).toEqual([...BookKeysetPage!.required].sort());
+    expect(Object.keys((keys["items"] as object[])[0]!).sort()).toEqual([...book!.required].sort());
+    expect([BookList!.type, (await read("/described/all")).body]).toEqual(["array", expect.any(Array)]);
   });
 
   it("pageFrom() by key follows the cursors of its pages, forward and backward", async () => {

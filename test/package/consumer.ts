@@ -11,6 +11,7 @@ const copied = [
   "test/package/apps",
   "test/orm/bookshop.ts",
   "test/apis/grpc/fixtures/echo_pb.ts",
+  "test/cli/client/fixtures",
 ];
 
 /** The settings of docs/getting-started.md. */

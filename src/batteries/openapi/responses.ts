@@ -67,7 +67,7 @@ function documented(
   hint: string,
 ): OpenApiObject {
   const description = given.description ?? (reasonPhrase(code) || "The answer.");
-  if (given.schema !== undefined || given.example !== undefined) {
+  if ([given.schema, given.example, given.contentType].some((part) => part !== undefined)) {
     const content = contentOf(given, components, `${hint}${code}Response`);
     // Errors of the framework itself keep their own media type.
     const framework = code >= 400 ? (base["content"] as OpenApiObject | undefined) : undefined;

@@ -1,8 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { ValueError } from "../../kit/value-error.js";
 import { appOption, prepareApp } from "../application.js";
 import { defineCommand } from "../command.js";
+import { KeptFile } from "../kept-file.js";
 import { oneLine, shownJson } from "../shown.js";
 
 /** Differences that are shown. */
@@ -31,36 +30,25 @@ Examples:
     const { out, check } = options;
     if (out !== undefined && check !== undefined) throw new ValueError("--out and --check: give one of them");
     const text = shownJson(await (await prepareApp(call)).openapi());
-    if (out !== undefined) {
-      await writeFile(resolve(cwd, out), `${text}\n`);
-      terminal.note(`wrote ${out}`);
-      return 0;
-    }
+    if (out !== undefined) return new KeptFile("openapi", out, cwd, terminal).write(`${text}\n`);
     if (check === undefined) {
       terminal.print(text);
       return 0;
     }
-    const found = differences(await readJson(resolve(cwd, check), check), JSON.parse(text));
-    if (found.length === 0) {
-      terminal.note(`${check} is up to date`);
-      return 0;
-    }
+    const file = new KeptFile("openapi", check, cwd, terminal);
+    const found = differences(await readJson(file), JSON.parse(text));
     for (const line of found.slice(0, most)) terminal.print(oneLine(line));
     if (found.length > most) terminal.print(`and ${found.length - most} more`);
-    terminal.note(`stoa: ${check} is out of date: write it with \`stoa openapi --out ${check}\``);
-    return 1;
+    return file.isUpToDate(found.length === 0);
   },
 });
 
-async function readJson(path: string, file: string): Promise<unknown> {
-  const cure = `write it with \`stoa openapi --out ${file}\``;
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new ValueError(`${path} cannot be read: ${cure}`, { cause });
-  });
+async function readJson(file: KeptFile): Promise<unknown> {
+  const text = await file.read();
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ValueError(`${path} is no JSON: ${cure}`, { cause });
+    throw new ValueError(`${file.path} is no JSON: ${file.cure}`, { cause });
   }
 }
 

@@ -45,7 +45,7 @@ function columnSchema(column: ColumnMeta, direction: Direction, whole: boolean):
  * Integers of 64 bits and decimals are strings in responses, so that no client rounds them. Request bodies may contain
  * numbers too.
  */
-function typeSchema(type: ColumnType, direction: Direction): JsonSchema {
+export function typeSchema(type: ColumnType, direction: Direction): JsonSchema {
   if (type.item !== undefined) return { ...type.json, items: typeSchema(type.item, direction) };
   if (direction === "output") return { ...type.json };
   if (type.kind === "bigInt") return { ...type.json, type: ["string", "integer"] };

@@ -76,10 +76,19 @@ function parameters(input: ClientParameters, names: readonly string[]): Map<stri
   return found;
 }
 
-function sizeFrom(text: string | undefined, { size = 20, maxSize = Math.max(size, 100) }: PageOptions): number {
+function sizeFrom(text: string | undefined, options: PageOptions): number {
+  const { size, maxSize } = pageSizes(options);
+  return numberFrom("size", text, size, maxSize);
+}
+
+/** The number of rows of a page if the client gives none, and the largest that it can give. */
+export function pageSizes({ size = 20, maxSize = Math.max(size, 100) }: PageOptions): {
+  size: number;
+  maxSize: number;
+} {
   checkOption("size", size);
   if (checkOption("maxSize", maxSize) < size) throw new ValueError("maxSize must not be less than size");
-  return numberFrom("size", text, size, maxSize);
+  return { size, maxSize };
 }
 
 function numberFrom(name: string, text: string | undefined, otherwise: number, most: number): number {

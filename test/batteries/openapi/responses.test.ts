@@ -25,6 +25,11 @@ describe("responses", () => {
     expect((await responses({}))["200"]).toEqual({ description: "OK" });
   });
 
+  it("A media type alone documents a file or a stream", async () => {
+    const found = await responses({ responses: { 200: { description: "The cover", contentType: "image/png" } } });
+    expect(found["200"]).toEqual({ description: "The cover", content: { "image/png": {} } });
+  });
+
   it("A route can document further responses", async () => {
     const found = await responses({
       responses: {
