@@ -31,6 +31,13 @@ export interface DriverParts {
 /** The longest pause between two attempts. */
 export const longestPause = 60_000;
 
+/** The process that began these steps is gone: their effects may be there, and their attempts have no end. */
+function withoutDriver(row: SagaRow): SagaRow {
+  const { inflight, unknown, status, lost } = row;
+  const names = status === "compensating" ? unknown : [...new Set([...unknown, ...inflight])];
+  return { ...row, inflight: [], unknown: names, lost: lost + 1 };
+}
+
 /**
  * One saga while this process drives it. Every transition is written before its effect and after it, and checks the token of
  * the claim, so a driver that was replaced changes nothing.
@@ -51,11 +58,7 @@ export class Execution {
     readonly parts: DriverParts,
     readonly signals: WorkSignals,
   ) {
-    // The process that began these steps is gone: their effects may be there.
-    const { inflight, unknown } = row;
-    this.#row =
-      inflight.length === 0 ? row : { ...row, inflight: [], unknown: [...new Set([...unknown, ...inflight])] };
-    this.#now = this.#row;
+    this.#row = this.#now = row.inflight.length === 0 ? row : withoutDriver(row);
   }
 
   /** The state, with the changes that are not written yet. */

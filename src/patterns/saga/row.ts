@@ -17,7 +17,7 @@ export interface SagaRow extends Leased {
   readonly results: Readonly<Record<string, unknown>>;
   readonly step: number;
   readonly attempt: number;
-  /** Drivers that were lost since the unit began: they died, or were paused past their lease. */
+  /** Attempts of the unit without an end: their driver died, or was paused past its lease. */
   readonly lost: number;
   readonly branches: Readonly<Record<string, number>>;
   readonly inflight: readonly string[];

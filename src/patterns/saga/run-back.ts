@@ -30,11 +30,11 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
   const log = { logStep: step.name, logAttempt: number };
   const park = async (error: string): Promise<false> => {
     logger.error("a saga is parked: a compensation failed", { saga: row.name, id: row.id, step: step.name, error });
-    await execution.change({ event: "parked", status: "parked", logError: error, wakeAfter: 0, ...log });
+    await execution.change({ event: "parked", status: "parked", inflight: [], logError: error, wakeAfter: 0, ...log });
     return false;
   };
   if (execution.isDeadly) return park("the compensation did not end");
-  await execution.change({ event: "compensation started", attempt: number, ...log });
+  await execution.change({ event: "compensation started", attempt: number, inflight: [step.name], ...log });
   const span = execution.span(step.name, number, "compensate");
   const outcome = await attempted(
     (current) => {
@@ -49,14 +49,14 @@ async function undoStep(execution: Execution, step: Step, unit: number): Promise
   span?.end("error" in outcome ? outcome.error : undefined);
   if (outcome.kind === "lost") return false;
   if (outcome.kind === "done") {
-    execution.note({ event: "compensation done", step: unit - 1, attempt: 0, ...log });
+    execution.note({ event: "compensation done", step: unit - 1, attempt: 0, inflight: [], ...log });
     return true;
   }
   const error = errorText(outcome.error);
   const failures = number - row.lost;
   if (failures > step.compensateRetries) return park(error);
   const wakeAfter = backoff(failures - 1, settings.backoffMs, longestPause);
-  await execution.change({ event: "compensation failed", logError: error, wakeAfter, ...log });
+  await execution.change({ event: "compensation failed", inflight: [], logError: error, wakeAfter, ...log });
   return false;
 }
 

@@ -122,7 +122,7 @@ export class SagaStorage {
   claim(known: readonly Known[], limit: number, inProgress: readonly string[] = []): Promise<SagaRow[]> {
     return this.db.fetch<SagaRow>(
       `update ${this.sagas} s
-       set owner = $4, token = token + 1, lost = lost + case when owner is null then 0 else 1 end, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+       set owner = $4, token = token + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
        where id in (
          select id from ${this.sagas} s
          where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) <= statement_timestamp()

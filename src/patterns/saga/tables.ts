@@ -97,7 +97,7 @@ create table if not exists "${schema}".saga_ids (
   input_hash bytea not null,
   until timestamptz not null
 );
--- Drivers that were lost at the present attempt: their attempts are no failures of the step.
+-- Attempts without an end, because their driver was lost: they are no failures of the step.
 alter table "${schema}".sagas add column if not exists lost int not null default 0;
 create index if not exists saga_ids_until on "${schema}".saga_ids (until);
 `,

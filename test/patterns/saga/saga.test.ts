@@ -23,7 +23,9 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const one = new App();
     one.logger = quiet;
     apps.push(one);
-    one.enableDatabase({ url, poolSize: 5 }).enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", ...options });
+    one
+      .enableDatabase({ url, poolSize: 5 })
+      .enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", maxLost: 6, ...options });
     await one.start();
     return one;
   };
@@ -258,11 +260,11 @@ describe.each(engines(server))("sagas in $name", (engine) => {
         compensate: () => void ran.push("undone"),
       }),
     );
-    // As eleven workers leave it that have died in the step.
+    // As seven workers leave it that have died in the step.
     const id = await app.database.transaction(async (tx) => {
       const started = await handle.start(null, { tx });
       await tx.execute(
-        "update stoa.sagas set attempt = 11, lost = 10, inflight = '{deadly}', owner = 'dead' where id = $1",
+        "update stoa.sagas set attempt = 7, lost = 6, inflight = '{deadly}', owner = 'dead' where id = $1",
         [started],
       );
       return started;
@@ -309,7 +311,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(ran).toEqual([["first", 6], ["failing", 1], ["failing", 2], ...once]);
     // As five workers leave it that have died in the compensation.
     await app.database.execute(
-      "update stoa.sagas set status = 'compensating', attempt = 5, lost = 4, owner = 'dead', wake_at = now() where id = $1",
+      "update stoa.sagas set status = 'compensating', attempt = 5, lost = 4, inflight = '{first}', owner = 'dead', wake_at = now() where id = $1",
       [id],
     );
     await vi.waitFor(
@@ -322,12 +324,32 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     );
     await handle.wait(id, patient);
     await app.database.execute(
-      "update stoa.sagas set status = 'compensating', attempt = 11, lost = 10, owner = 'dead', wake_at = now() where id = $1",
+      "update stoa.sagas set status = 'compensating', attempt = 7, lost = 6, inflight = '{first}', owner = 'dead', wake_at = now() where id = $1",
       [id],
     );
     expect(await handle.wait(id, patient)).toMatchObject({ status: "parked" });
     expect((await app.sagas.log(id)).at(-1)).toMatchObject({ event: "parked", error: "the compensation did not end" });
     expect(ran).toHaveLength(7);
+  });
+
+  it("A worker that died between two attempts of a step is not counted as an attempt", async () => {
+    const attempts: number[] = [];
+    const handle = app.saga(
+      saga(name()).step("failing", {
+        retries: 2,
+        action({ attempt }) {
+          attempts.push(attempt);
+          throw new Error("no");
+        },
+      }),
+    );
+    const id = await app.database.transaction(async (tx) => {
+      const started = await handle.start(null, { tx });
+      await tx.execute("update stoa.sagas set attempt = 1, owner = 'dead' where id = $1", [started]);
+      return started;
+    });
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    expect(attempts).toEqual([2, 3]);
   });
 
   it("A failing compensation parks the saga, and a person resumes, skips or aborts it", async () => {
