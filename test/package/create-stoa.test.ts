@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -129,6 +129,8 @@ class Application {
       const { bin = {} } = JSON.parse(await readFile(join(place, "package.json"), "utf8"));
       const programs = typeof bin === "string" ? { [name]: bin } : bin;
       for (const [program, file] of Object.entries<string>(programs)) {
+        // npm makes the programs of a package executable when it installs it.
+        if (name === "stoa") await chmod(join(place, file), 0o755);
         await symlink(join(place, file), join(modules, ".bin", program));
       }
     }
