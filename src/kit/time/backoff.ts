@@ -26,8 +26,9 @@ export async function poll<T>(
   for (let attempt = 0; ; attempt++) {
     const found = await look();
     if (found !== null) return found;
-    if (performance.now() >= end || signal?.aborted) return null;
-    await sleep(backoff(attempt, first, longest, 2, 0));
+    const left = end - performance.now();
+    if (left <= 0 || signal?.aborted) return null;
+    await sleep(Math.min(backoff(attempt, first, longest, 2, 0), left), ...(signal ? [signal] : []));
   }
 }
 
