@@ -194,7 +194,6 @@ export {
 } from "../validation/body-validator.js";
 export { type Issue, ValidationError } from "../validation/issues.js";
 export { ResponseValidationError } from "../validation/response-error.js";
-export { defineSettings, type SettingsOptions } from "../validation/settings.js";
 export type { StandardSchema } from "../validation/standard-schema.js";
 export type { CloseInfo } from "../websocket/channel.js";
 export { WebSocketClosedError } from "../websocket/closed-error.js";

@@ -1,4 +1,4 @@
-import { defineSettings } from "stoa";
+import { defineSettings } from "stoa/settings";
 import { z } from "zod";
 
 /** The variables that this application reads. `.env.example` lists them too. */

@@ -1,4 +1,4 @@
-import { defineSettings } from "stoa";
+import { defineSettings } from "stoa/settings";
 import { z } from "zod";
 
 const Database = z.object({ DATABASE_URL: z.string() });

@@ -1,0 +1,1 @@
+export { defineSettings, type SettingsOptions } from "../validation/settings.js";
