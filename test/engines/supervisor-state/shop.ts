@@ -110,7 +110,7 @@ export async function expectEnd(machines: readonly Machine[]): Promise<void> {
     ]),
   );
   for (const [, workers] of opened) expect(workers).toBe(first!.workers);
-  expect(await first!.members("mine")).toBe(6 * machines.length);
+  await until(async () => (await first!.members("mine")) === 6 * machines.length);
   await first!.get("/logout", { authorization });
   await first!.get("/forget", { cookie });
   const closed = await Promise.all(opened.flatMap(([sockets]) => sockets.map((socket) => socket.closed)));
