@@ -274,12 +274,12 @@ class BaseJwtAuth extends SchemeAuth {
     return this.#asked(() => this.revocations.has(familyId(token)));
   }
 
-  /** By the time of the first token of the family: a refresh makes no token younger. */
+  /** By the time of the first token of the family, in whole seconds: a refresh makes no token younger. */
   #subjectEnded(token: VerifiedToken): boolean | Promise<boolean> {
     const { sub, orig_iat: began } = token.claims;
     if (typeof sub !== "string") return false;
     const issuedAt = typeof began === "number" ? began : this.#issuedAt(token);
-    return this.#asked(() => this.revocations.has(subjectId(sub), issuedAt));
+    return this.#asked(() => this.revocations.has(subjectId(sub), Math.floor(issuedAt)));
   }
 
   /** Kept until the last token that the family can have made so far has expired. */
