@@ -2,7 +2,7 @@ import { registerHealthCheck } from "../batteries/health/feature.js";
 import { type Meter, meterOf } from "../batteries/metrics/feature.js";
 import type { FeatureStages } from "../feature/feature.js";
 import { type Host, perHost } from "../feature/host.js";
-import { deferredClient } from "../kit/before-start.js";
+import { deferredClient, notStarted } from "../kit/before-start.js";
 import type { Logger } from "../kit/logger.js";
 import { within } from "../kit/time/within.js";
 import type { Tracer } from "../kit/tracer.js";
@@ -148,8 +148,10 @@ export function engine<Config, Client extends object>(
         host,
         name,
         async ({ signal }) => {
-          enabled.reopening?.check();
-          await declaration.ping(of(host, `app.${name}`) as Client, signal);
+          const { client, reopening } = enabled;
+          if (client === null) throw new Error(notStarted(`app.${name}`));
+          reopening?.check();
+          await declaration.ping(client, signal);
         },
         { timeout: pingWithin, critical: isRequired(config) },
       );

@@ -10,10 +10,14 @@ export class ValueError extends Error {
 
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
-    const lines = String(this.stack).split("\n");
-    const places = lines.map(placeOf);
-    const top = places.findIndex((place) => place !== null);
-    const own = places.findIndex((place) => place !== null && !place.startsWith("node:") && !isPackageFile(place));
-    if (own > top) this.stack = [`ValueError: ${message}`, ...lines.slice(own)].join("\n");
+    try {
+      const lines = String(this.stack).split("\n");
+      const places = lines.map(placeOf);
+      const top = places.findIndex((place) => place !== null);
+      const own = places.findIndex((place) => place !== null && !place.startsWith("node:") && !isPackageFile(place));
+      if (own > top) this.stack = [`ValueError: ${message}`, ...lines.slice(own)].join("\n");
+    } catch {
+      // A stack may be in any form, with names that are no paths: it stays as it is.
+    }
   }
 }

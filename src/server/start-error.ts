@@ -24,12 +24,18 @@ export function startFailure(error: unknown): string {
 /** Class and message of whatever was thrown, with those of its causes that are not quoted before. */
 export function summary(error: unknown): string {
   if (!(error instanceof Error)) return `${String(error)} was thrown`;
-  const code = (error as NodeJS.ErrnoException).code;
-  let text = `${error.name}: ${error.message || code || "no message"}`;
-  for (let cause = error.cause; cause instanceof Error; cause = cause.cause) {
-    if (!isQuoted(cause, text)) text += `: ${cause.name}: ${cause.message || "no message"}`;
+  let text = titleOf(error);
+  // Causes can go round in a circle.
+  const seen = new Set<unknown>([error]);
+  for (let cause = error.cause; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+    seen.add(cause);
+    if (!isQuoted(cause, text)) text += `: ${titleOf(cause)}`;
   }
   return text;
+}
+
+function titleOf(error: Error): string {
+  return `${error.name}: ${error.message || (error as NodeJS.ErrnoException).code || "no message"}`;
 }
 
 function isQuoted(error: Error, text: string): boolean {

@@ -106,6 +106,17 @@ describe("an engine", () => {
     });
   });
 
+  it("A check of the health before the start does not change the client that is taken then", async () => {
+    const member = { answer: 42 };
+    const probe = engine<string, Client>(declaration);
+    const host = new AppHost([feature<object>({ name: "probe", ...probe.stages })]);
+    probe.enable(host, "config");
+    await currentHealth(host);
+    const early = probe.of(host, "app.probe", () => member);
+    await host.start();
+    expect(early.answer).toBe(42);
+  });
+
   it("An engine is measured only if metrics are enabled, and its gauges are read at each scrape", async () => {
     const measured: string[] = [];
     const change: Partial<Declaration> = {

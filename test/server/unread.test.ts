@@ -1,8 +1,13 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { Response } from "../../src/http/response.js";
+import { BodyMemory } from "../../src/server/body/body-memory.js";
+import { UnreadResponses } from "../../src/server/body/unread-responses.js";
+import { createRequestListener } from "../../src/server/node/listener.js";
 import { untilStill } from "../support/until-still.js";
 import { get, parseResponses, start, transports } from "./support.js";
 
@@ -57,4 +62,34 @@ describe.each(transports)("clients of the %s transport that do not read", (name,
       expect(await last.responses(requests)).toHaveLength(requests);
     },
   );
+});
+
+it("In a server of the caller, which has no ticks, a client that has read all of a stream so far does not count", async () => {
+  const unread = new UnreadResponses(0, undefined);
+  let isCounted = false;
+  const body = async function* () {
+    for (; !isCounted; await new Promise(setImmediate)) yield Buffer.alloc(60_000);
+    await new Promise(() => {});
+  };
+  const nothing = () => {};
+  const listener = createRequestListener({
+    dispatch: () => new Response(body()),
+    draining: false,
+    bodyMemory: new BodyMemory(0),
+    unread,
+    report: nothing,
+    refused: nothing,
+    began: nothing,
+    over: nothing,
+  });
+  const socketPath = join(folder, "mounted");
+  const server = createServer(listener).listen(socketPath);
+  const client = request({ socketPath }).end();
+  const [response] = await once(client, "response");
+  await expect.poll(() => unread.used).toBeGreaterThan(0);
+  isCounted = true;
+  response.resume();
+  await expect.poll(() => unread.used).toBe(0);
+  client.destroy();
+  server.close();
 });

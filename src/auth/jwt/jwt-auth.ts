@@ -274,12 +274,16 @@ class BaseJwtAuth extends SchemeAuth {
     return this.#asked(() => this.revocations.has(familyId(token)));
   }
 
-  /** By the time of the first token of the family: a refresh makes no token younger. */
-  #subjectEnded(token: VerifiedToken): boolean | Promise<boolean> {
-    const { sub, orig_iat: began } = token.claims;
+  /**
+   * By the time of the first token of the family, in whole seconds: a refresh makes no token younger. One that does not say
+   * when it was issued may be older than any revocation.
+   */
+  #subjectEnded({ claims, times }: VerifiedToken): boolean | Promise<boolean> {
+    const { sub, orig_iat: began } = claims;
     if (typeof sub !== "string") return false;
-    const issuedAt = typeof began === "number" ? began : this.#issuedAt(token);
-    return this.#asked(() => this.revocations.has(subjectId(sub), issuedAt));
+    const issuedAt = typeof began === "number" ? began : times.iat;
+    const known = Number.isFinite(issuedAt) ? Math.floor(issuedAt) : undefined;
+    return this.#asked(() => this.revocations.has(subjectId(sub), known));
   }
 
   /** Kept until the last token that the family can have made so far has expired. */

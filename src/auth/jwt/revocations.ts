@@ -65,11 +65,15 @@ export class MemoryRevocations implements RevocationStore {
   #add(id: string, until: number, issuedUpTo: number): boolean {
     const known = this.#revoked.get(id);
     if (known !== undefined && known.issuedUpTo >= issuedUpTo) return false;
+    if (known === undefined) this.#makeRoom();
+    this.#revoked.set(id, { until, issuedUpTo });
+    return true;
+  }
+
+  #makeRoom(): void {
     if (this.#revoked.size >= Math.min(this.#sweepAt, this.#limit)) this.#sweep();
     // Removing one of them would accept a revoked token.
     if (this.#revoked.size >= this.#limit) throw new Error(`more than ${this.#limit} tokens are revoked at once`);
-    this.#revoked.set(id, { until, issuedUpTo });
-    return true;
   }
 
   #sweep(): void {

@@ -105,7 +105,8 @@ const shown = 80;
 
 /** The part of a statement around a position: `select * >>>fro books`. PostgreSQL counts whole characters, not units of UTF-16. */
 function excerpt(text: string, position: number): string {
-  const at = position > 0 ? [...text].slice(0, position - 1).join("").length : -1;
+  let at = position > 0 ? 0 : -1;
+  for (let i = 1; i < position && at < text.length; i++) at += text.codePointAt(at)! > 0xffff ? 2 : 1;
   const start = Math.max(0, at - shown);
   const end = Math.max(at, 0) + shown;
   const part = at === -1 ? text.slice(0, end) : `${text.slice(start, at)}>>>${text.slice(at, end)}`;

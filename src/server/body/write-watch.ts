@@ -4,6 +4,7 @@ import type { UnreadClient, UnreadResponses } from "./unread-responses.js";
 export interface WatchedSocket extends UnreadClient {
   readonly writableLength: number;
   readonly bytesWritten?: number;
+  readonly destroyed?: boolean;
 }
 
 /** Counts the bytes that a client has not taken, and notices, by looking once a tick, that it has stopped taking any. */
@@ -18,9 +19,9 @@ export class WriteWatch {
     this.#unread = unread;
   }
 
-  /** To be called when the client is behind, and when it has caught up. */
+  /** To be called when the client is behind, and when it has caught up. The bytes of a destroyed socket wait for nobody. */
   count(): void {
-    this.#unread.set(this.#socket, this.#socket.writableLength);
+    this.#unread.set(this.#socket, this.#socket.destroyed ? 0 : this.#socket.writableLength);
   }
 
   /** Called at every tick: true if nothing was taken for more than so many of them. */

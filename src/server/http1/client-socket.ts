@@ -18,6 +18,7 @@ export interface ClientSocket extends Sink {
   readonly writableLength: number;
   /** All bytes that were ever written, with those that the system has not taken. */
   readonly bytesWritten?: number;
+  readonly destroyed?: boolean;
   /** Sends the last text, if any, and closes this side. */
   end(): unknown;
   end(text: string, encoding: BufferEncoding): unknown;

@@ -130,7 +130,8 @@ export class Http2Exchange implements BodyHost, SenderHost {
       !this.#awaitsContinue &&
       this.#pace.isLate(this.#body!, deadlines.body, deadlines.bodyTotal)
     ) {
-      if (this.stream.writableEnded) this.#stopBody();
+      // Not `writableEnded`: Node ends the response to a HEAD request before it has begun.
+      if (this.#responded && this.stream.writableEnded) this.#stopBody();
       else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }

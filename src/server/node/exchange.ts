@@ -80,7 +80,10 @@ export class NodeExchange implements BodyHost, SenderHost {
     if (this.#body) this.#listen(this.#body);
     response.on("close", () => this.closed());
     watchClose(message.socket, this);
-    response.on("drain", () => this.#sender?.drained());
+    response.on("drain", () => {
+      this.#watch.count();
+      this.#sender?.drained();
+    });
     response.on("error", ignore);
     owner.began(this);
   }
@@ -152,8 +155,7 @@ export class NodeExchange implements BodyHost, SenderHost {
     this.#over = true;
     unwatchClose(this.message.socket, this);
     this.#owner.over(this);
-    if (this.message.socket.destroyed) this.#owner.unread.set(this.message.socket, 0);
-    else this.#watch.count();
+    this.#watch.count();
     if (!this.#response.writableFinished) {
       this.#responded = true;
       this.#sender?.cancel();

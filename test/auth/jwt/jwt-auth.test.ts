@@ -448,8 +448,14 @@ describe("revoke and refresh", () => {
     const refreshed = await jwt.refresh(jwt.createToken({ sub: "ada" }));
     const [other, nobody] = [jwt.createToken({ sub: "bob" }), jwt.createToken()];
     const { iat } = await jwt.verify(old);
+    // Other issuers give fractions of a second.
+    const exact = forge({ sub: "ada", iat: Math.floor(Date.now() / 1000) + 0.999, exp: inOneHour() });
+    // A token without a time of issue can be older than it looks.
+    const undated = forge({ sub: "ada", exp: inOneHour() + 30 * 86_400 });
+    expect(await statusOf(app, undated)).toBe(200);
     await jwt.revokeAll("ada");
     expect([await statusOf(app, old), await statusOf(app, refreshed)]).toEqual([401, 401]);
+    expect([await statusOf(app, exact), await statusOf(app, undated)]).toEqual([401, 401]);
     expect([await statusOf(app, other), await statusOf(app, nobody)]).toEqual([200, 200]);
     await expect(jwt.refresh(old)).rejects.toMatchObject({ status: 401 });
     const next = jwt.createToken({ sub: "ada" });

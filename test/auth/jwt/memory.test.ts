@@ -55,6 +55,14 @@ describe("revoked tokens in memory", () => {
     ]);
   });
 
+  it("A revocation that is moved to a later time needs no further room", () => {
+    const revocations = new MemoryRevocations(1);
+    const until = Date.now() / 1000 + 60;
+    expect(revocations.add("subject:ada", until, undefined, 5)).toBe(true);
+    expect(revocations.add("subject:ada", until, undefined, 7)).toBe(true);
+    expect([revocations.has("subject:ada", 7), revocations.has("subject:ada", 8)]).toEqual([true, false]);
+  });
+
   it("Revoked tokens are never dropped for lack of space, and the limit is an error", () => {
     const revocations = new MemoryRevocations(2);
     revocations.add("a", 9e9);

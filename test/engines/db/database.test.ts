@@ -160,6 +160,16 @@ describe.each(engines(service("postgres")))("a database on $name", ({ name, make
       expect(all.map(({ sqlstate }) => sqlstate)).toEqual(all.map(() => "42P01"));
     });
 
+    it("An error of the database is reported where the stacks of errors are no text", async () => {
+      const { prepareStackTrace } = Error;
+      Error.prepareStackTrace = (_error, frames) => frames;
+      try {
+        expect((await failure(db.fetch("select 1 / $1::int", [0]))).message).toBe("division by zero");
+      } finally {
+        Error.prepareStackTrace = prepareStackTrace;
+      }
+    });
+
     it("A statement still works after its table has changed", async () => {
       await db.script("create table shifting (a int); insert into shifting values (1)");
       expect(await db.fetch("select * from shifting where a = $1", [1])).toEqual([{ a: 1 }]);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { UnreadResponses } from "../../../src/server/body/unread-responses.js";
+import { WriteWatch } from "../../../src/server/body/write-watch.js";
 
 function counted(max: number) {
   const ended: string[] = [];
@@ -44,4 +45,26 @@ it("A bound of 0 is none", () => {
   const { unread, ended, client } = counted(0);
   unread.set(client("a"), 1e12);
   expect(ended).toEqual([]);
+});
+
+it("The bytes of a connection that was ended do not count again before it is closed", () => {
+  const { unread, ended, client } = counted(100);
+  const sockets = ["a", "b", "c"].map((name) => {
+    const socket = {
+      writableLength: 0,
+      destroyed: false,
+      destroy: () => {
+        socket.destroyed = true;
+        client(name).destroy();
+      },
+    };
+    return { socket, watch: new WriteWatch(socket, unread) };
+  });
+  for (const { socket, watch } of sockets) {
+    socket.writableLength = 40;
+    watch.count();
+  }
+  for (const { watch } of sockets) watch.isStalled(10);
+  expect(ended).toEqual(["a"]);
+  expect(unread.used).toBe(80);
 });

@@ -128,6 +128,16 @@ describe("a slow client of HTTP/2", () => {
     client.socket.destroy();
   });
 
+  it("A HEAD request that never ends gets the head of a 408", async () => {
+    const { address, refusals } = await start(hello, { ...patient, bodyTimeout: 0.2 });
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/", "HEAD")));
+    expect(await client.ended(1)).toBe(0);
+    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
+    expect(client.frames.find(({ id }) => id === 1)?.type).toBe(HEADERS);
+    client.socket.destroy();
+  });
+
   it("A client that drips a body gets 408 after bodyTimeout, and after bodyTotalTimeout if it makes progress", async () => {
     const drip = async (limits: object, size: number) => {
       const { dial } = await start(reader(), { ...patient, ...limits });

@@ -31,6 +31,18 @@ describe("startFailure", () => {
     expect(startFailure(new ValueError("unknown option"))).toBe("unknown option");
   });
 
+  it("A failed start names the code of a cause without a message", () => {
+    const refused = Object.assign(new AggregateError([systemError("ECONNREFUSED")], ""), { code: "ECONNREFUSED" });
+    const error = new Error("no mail", { cause: refused });
+    expect(startFailure(error)).toMatch(/^startup failed: Error: no mail: AggregateError: ECONNREFUSED \(/);
+  });
+
+  it("A failed start names causes that go round in a circle once", () => {
+    const error = new Error("first");
+    error.cause = new Error("second", { cause: error });
+    expect(startFailure(error)).toMatch(/^startup failed: Error: first: Error: second \(/);
+  });
+
   it("A failed start names class, message, causes and place of a program's error, on one line", () => {
     const error = new TypeError("no\n  database", { cause: systemError("ECONNREFUSED") });
     expect(startFailure(error)).toMatch(

@@ -102,8 +102,10 @@ function retraced(error: unknown): never {
   if (!(error instanceof Error)) throw error;
   Error.captureStackTrace(error, retraced);
   const title = `${error.name}: ${error.message}`;
-  if (error instanceof DatabaseError && error.statement !== undefined && error.stack?.startsWith(title)) {
-    error.stack = `${title}\n    in: ${error.statement}${error.stack.slice(title.length)}`;
+  // With a function of the application that makes stacks, it may be anything.
+  const stack: unknown = error.stack;
+  if (error instanceof DatabaseError && error.statement !== undefined && typeof stack === "string") {
+    if (stack.startsWith(title)) error.stack = `${title}\n    in: ${error.statement}${stack.slice(title.length)}`;
   }
   throw error;
 }

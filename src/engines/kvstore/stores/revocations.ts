@@ -27,8 +27,9 @@ export class KvRevocations implements RevocationStore {
     });
   }
 
-  async has(id: string, issuedAt: number = Number.POSITIVE_INFINITY): Promise<boolean> {
+  async has(id: string, issuedAt?: number): Promise<boolean> {
     const [issuedUpTo, since] = await this.#look.run(keysOf(id, this.#partOf(id)));
+    if (issuedAt === undefined) return issuedUpTo > 0;
     // Many tokens have their time in whole seconds.
     return issuedUpTo === always || issuedAt <= issuedUpTo || issuedAt < since;
   }
