@@ -67,8 +67,8 @@ export function defineSettings<S extends StandardSchema>(
       return `  ${path.join(".") || name}: ${isMissing ? `not set${nearMiss(name, sources, names)}` : msg}`;
     });
     const files = sources.slice(1).map(([file]) => file);
-    const searched = files.length === 0 ? `no .env file in ${folder}` : files.join(", ");
-    const title = `settings are missing or wrong (looked in the environment and ${searched}):`;
+    const searched = files.length === 0 ? `; there is no .env file in ${folder}` : ` and ${files.join(", ")}`;
+    const title = `settings are missing or wrong (looked in the environment${searched}):`;
     const error = new ValueError([title, ...new Set(issues)].join("\n"));
     Error.captureStackTrace(error, defineSettings);
     throw error;

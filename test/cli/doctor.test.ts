@@ -86,7 +86,7 @@ describe("stoa doctor", () => {
       "ok stoa 1.0.0",
       "wrong pg 8.22.0 does not fit a database with the URL postgres:, which needs ~8.23.0: npm install 'pg@~8.23.0'",
       "warning ioredis 6.1.0 asks for Node >=22.19, and this is v18.0.0: update Node.js",
-      "- amqplib not installed; enableAmqp() needs it",
+      "- amqplib not installed; it is for enableAmqp()",
       "ok graphql 16.15.0 for enableGraphql()",
     ]);
   });

@@ -121,11 +121,20 @@ export class OperationTypes {
     if (/^text\/event-stream\b/.test(type)) {
       // Text is sent as it is, anything else as JSON.
       const data = media["schema"] === undefined ? "string" : typeOf(media["schema"], this.#names, `${pad}  `);
-      if (data !== "string") this.jsonStreams.push(operation);
+      if (!this.#isText(media["schema"] ?? { type: "string" })) this.jsonStreams.push(operation);
       return `AsyncIterable<ServerEvent<${data}>>`;
     }
     if (isJson(type)) return typeOf(media["schema"], this.#names, `${pad}  `);
     return type.startsWith("text/") ? "string" : "Blob";
+  }
+
+  /** True for a schema of nothing but strings: an enum of them, for example. */
+  #isText(schema: unknown): boolean {
+    const node = this.#resolved(schema);
+    const choices = node["anyOf"] ?? node["oneOf"];
+    if (Array.isArray(choices)) return choices.every((choice) => this.#isText(choice));
+    const values = "const" in node ? [node["const"]] : node["enum"];
+    return Array.isArray(values) ? values.every((value) => typeof value === "string") : node["type"] === "string";
   }
 
   #errors(responses: Node, pad: string): string {

@@ -219,7 +219,11 @@ async function resultOf(response: Response, jsonEvents: boolean): Promise<unknow
 
 async function errorBody(response: Response): Promise<unknown> {
   const text = await response.text();
-  if (!isJson(response.headers.get("Content-Type") ?? "")) return text;
+  return isJson(response.headers.get("Content-Type") ?? "") ? valueOf(text) : text;
+}
+
+/** The value of JSON; other text as it is. */
+function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -250,7 +254,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, json: boolean): Async
         else if (name === "id" && !text.includes("\0")) id = text;
         if (line !== "") continue;
         const whole = data.slice(0, -1);
-        if (data !== "") yield { data: json ? JSON.parse(whole) : whole, event: event || "message", id };
+        if (data !== "") yield { data: json ? valueOf(whole) : whole, event: event || "message", id };
         [data, event] = ["", ""];
       }
     }

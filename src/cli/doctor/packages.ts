@@ -42,7 +42,7 @@ export async function checkPackages(node = process.version, folder = packageFold
 
 function judge(subject: string, range: string, found: Manifest | null, node: string): Finding {
   const user = users[subject] ?? "Stoa";
-  if (found === null) return { state: "-", subject, text: `not installed; ${user} needs it` };
+  if (found === null) return { state: "-", subject, text: `not installed; it is for ${user}` };
   const { version, engines } = found;
   if (!fits(version, range)) {
     const text = `${version} does not fit ${user}, which needs ${range}: npm install '${subject}@${range}'`;

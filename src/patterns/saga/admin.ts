@@ -178,10 +178,12 @@ export class SagaAdmin {
    * continues with the present ones: those that have no result yet are run, in their order.
    */
   async resume(id: string): Promise<void> {
-    const set = "status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0, lost = 0";
+    // Its attempts are counted from the beginning: none of those before is a failure or a loss of the next ones.
+    const set = `status = coalesce(parked_from, 'compensating'), parked_from = null, attempt = 0, lost = 0, branches = '{}',
+      unknown = case parked_from when 'running' then unknown || inflight else unknown end, inflight = '{}'`;
     const moved = await this.#placeInPresent(id);
     if (moved === null) return this.#update(id, "resumed", "parked", set);
-    const place = "branches = '{}', waiting_for = null, waiting_since = null, wait_until = null, step = $4, steps = $5";
+    const place = "waiting_for = null, waiting_since = null, wait_until = null, step = $4, steps = $5";
     return this.#update(id, "resumed", "parked", `${set}, ${place}`, "steps = $6", moved);
   }
 

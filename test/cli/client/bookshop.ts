@@ -108,6 +108,21 @@ export function bookshop(seen: string[] = []): App {
     }),
   );
 
+  const Color = z.enum(["red", "null"]).meta({ id: "Color" });
+  app.get("/colors", { responses: { 200: { contentType: "text/event-stream", schema: Color } } }, () =>
+    Response.sse(async function* () {
+      yield "red";
+      yield "null";
+    }),
+  );
+  const Answer = z.union([z.object({ part: z.string() }), z.literal("[DONE]")]);
+  app.get("/answers", { responses: { 200: { contentType: "text/event-stream", schema: Answer } } }, () =>
+    Response.sse(async function* () {
+      yield { part: "yes" };
+      yield "[DONE]";
+    }),
+  );
+
   const refuse = () => {
     if (++refusals % 3 !== 0) throw new HttpError(503, "Come back.", { headers: { "Retry-After": "0" } });
     return { attempts: refusals };

@@ -246,6 +246,16 @@ describe("event streams", () => {
     expect(lines).toEqual(["one\ntwo", "3"]);
   });
 
+  it("Texts of a stream with a schema are no JSON", async () => {
+    const api = await open();
+    const colors: ("red" | "null")[] = [];
+    for await (const { data } of await api.get("/colors")) colors.push(data);
+    expect(colors).toEqual(["red", "null"]);
+    const answers: ({ part: string } | "[DONE]")[] = [];
+    for await (const { data } of await api.get("/answers")) answers.push(data);
+    expect(answers).toEqual([{ part: "yes" }, "[DONE]"]);
+  });
+
   it("Events are whole wherever the parts of a stream are split", async () => {
     const text = "\ufeff: hi\r\ndata:a\r\ndata:  \u00e9\r\n\r\nevent: x\rid: 1\rdata\r\rid: 2\0\ndata: b\n\ndata: lost";
     const bytes = new TextEncoder().encode(text);

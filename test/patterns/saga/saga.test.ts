@@ -41,6 +41,32 @@ describe.each(engines(server))("sagas in $name", (engine) => {
   const events = async (id: string): Promise<string[]> =>
     (await app.sagas.log(id)).map(({ event, step }) => (step === null ? event : `${event} ${step}`));
 
+  it.each(["one after the other", "in parallel"])(
+    "A resumed step, run %s, whose workers were lost before has its retries and no more",
+    async (way) => {
+      const named = name();
+      const tried: number[] = [];
+      const pay = {
+        retries: 1,
+        action({ attempt }: { readonly attempt: number }): void {
+          tried.push(attempt);
+          throw new Error("no");
+        },
+      };
+      const begun = saga<null>(named);
+      if (way === "in parallel") app.saga(begun.parallel({ pay }));
+      else app.saga(begun.step("pay", pay));
+      await app.database.execute(
+        `insert into stoa.sagas (id, name, version, input, status, parked_from, inflight, attempt, branches, lost, wake_at)
+         values ($1, $1, 1, 'null', 'parked', 'running', '{pay}', 3, '{"pay": 3}', 2, 'infinity')`,
+        [named],
+      );
+      await app.sagas.resume(named);
+      await expect.poll(async () => (await app.sagas.get(named))?.status, { timeout: 25_000 }).toBe("compensated");
+      expect(tried).toEqual([1, 2]);
+    },
+  );
+
   it("A saga runs its steps in order, gives results from step to step, and logs every transition", async () => {
     const keys: string[] = [];
     const checkout = app.saga(
