@@ -138,6 +138,8 @@ export class Http2Connection implements ExchangeOwner {
       return;
     }
     for (const stream of this.#streams) stream.checkDeadlines(deadlines, quiet);
+    // The bound of unread responses may have ended it.
+    if (this.#session.destroyed) return;
     const waited = clock.tick - this.#idleSince;
     const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write, this.#traffic.moved);
     if (isGone || this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();

@@ -125,8 +125,7 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       return reasons.at(-1) === refused;
     });
     // A call of the application itself may have waited before, and have spared all of these the wait.
-    for (const reason of reasons)
-      expect([refused, "the key-value store did not reply to get in time"]).toContain(reason);
+    for (const reason of reasons) expect(reason).toMatch(/does not reply|did not reply to \w+ in time/);
     process.kill(redis.server().pid, "SIGCONT");
     await until(() =>
       app.kvstore.get("x").then(
