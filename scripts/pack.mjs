@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { writeLlms } from "./llms.mjs";
 import { root, runNpm } from "./process.mjs";
 import { ensureBuilt } from "./setup.mjs";
 
@@ -13,6 +14,7 @@ export async function ensurePacked() {
   // Test files run side by side: each packs into its own folder, and the last one puts its tarball into place.
   const own = join(folder, String(process.pid));
   mkdirSync(own, { recursive: true });
+  writeLlms();
   const args = ["pack", root, "--ignore-scripts", "--silent", "--pack-destination", own];
   const { code, output } = await runNpm(args);
   if (code !== 0) throw new Error(`the package could not be packed\n${output}`);

@@ -151,7 +151,7 @@ describe("the published package", { timeout: 600_000 }, () => {
 
   it("Links on the pages of the package lead to its files and to their headings", async () => {
     const files = [...(await filesIn(".")).keys()];
-    const pages = files.filter((name) => /^(docs\/)?[^/]+\.md$/.test(name));
+    const pages = files.filter((name) => /^(docs\/)?[^/]+\.md$|^llms\.txt$/.test(name));
     const texts = new Map(await Promise.all(pages.map(async (name) => [name, await textOf(name)] as const)));
     const broken = [...texts].flatMap(([name, text]) => {
       const links = [
@@ -165,7 +165,7 @@ describe("the published package", { timeout: 600_000 }, () => {
         })
         .map(([link]) => `${name}: ${link}`);
     });
-    expect(pages).toContain("README.md");
+    expect(pages).toEqual(expect.arrayContaining(["README.md", "llms.txt"]));
     expect(broken).toEqual([]);
   });
 
