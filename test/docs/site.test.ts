@@ -15,7 +15,7 @@ describe("the documentation as a site", () => {
   });
 
   it("The texts for assistants link to every page, and contain every page", async () => {
-    const list = llmsText((file) => `docs/${file}`);
+    const list = llmsText((file: string) => `docs/${file}`);
     const full = llmsFullText();
     for (const page of pages) {
       expect(list).toContain(`](docs/${page}): `);
