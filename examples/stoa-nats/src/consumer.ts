@@ -65,8 +65,8 @@ export class NatsConsumer implements BrokerConsumer {
     await this.stop();
     clearInterval(this.#renewing);
     if (this.link.connection.isClosed()) return;
-    // With a delay: the server sorts those whose time is up together, and delivers others in any order.
-    for (const message of [...this.#unsettled.values(), ...this.#late]) message.nak(1);
+    // With a delay in which the server gets them all: it sorts those whose time is up together, and delivers others in any order.
+    for (const message of [...this.#unsettled.values(), ...this.#late]) message.nak(100);
     this.#unsettled.clear();
     if (this.request.broadcast) await this.link.consumers.delete(this.stream, this.#name);
     await this.link.connection.flush();
