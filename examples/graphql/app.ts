@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { loader, Topic } from "stoa/graphql";
+import { loader } from "stoa/graphql";
 
 interface AuthorRow {
   readonly id: number;
@@ -17,6 +17,7 @@ interface BookRow {
 export function graphqlApp(): App {
   const app = new App();
   app.enableGraphql();
+  app.enableRooms();
 
   const authors = new Map<number, AuthorRow>([
     [1, { id: 1, name: "Ursula K. Le Guin" }],
@@ -27,7 +28,8 @@ export function graphqlApp(): App {
     { id: 2, title: "Solaris", year: 1961, authorId: 2 },
     { id: 3, title: "The Left Hand of Darkness", year: 1969, authorId: 1 },
   ];
-  const added = new Topic<BookRow>();
+  // Over all workers and machines.
+  const added = () => app.rooms<BookRow>("books added");
 
   // One call for all authors of an operation, as one query to a database would be.
   const authorOf = loader((ids: readonly number[]) => ids.map((id) => authors.get(id)));
@@ -48,12 +50,12 @@ export function graphqlApp(): App {
   );
 
   const NewBook = graphql.input("NewBook", { title: "String!", year: "Int", authorId: "ID!" });
-  graphql.mutation("addBook", { type: Book.required, args: { book: NewBook.required } }, ({ book }) => {
+  graphql.mutation("addBook", { type: Book.required, args: { book: NewBook.required } }, async ({ book }) => {
     const row = { id: books.length + 1, title: book.title, year: book.year ?? null, authorId: Number(book.authorId) };
     books.push(row);
-    added.publish(row);
+    await added().send(row);
     return row;
   });
-  graphql.subscription("bookAdded", Book.required, () => added.subscribe());
+  graphql.subscription("bookAdded", Book.required, () => added().subscribe());
   return app;
 }

@@ -11,4 +11,3 @@ export type { PersistedOptions } from "../apis/graphql/persisted-options.js";
 export { type GuardedResolver, type ResolverOptions, resolver } from "../apis/graphql/resolver.js";
 export type { FieldResolver, Resolvers, SchemaLike } from "../apis/graphql/schema-like.js";
 export type { SubscriptionOptions } from "../apis/graphql/subscriptions/options.js";
-export { type SubscribeOptions, Topic, type TopicOptions } from "../apis/graphql/subscriptions/topic.js";

@@ -55,6 +55,7 @@ export type { RequestRooms } from "../batteries/rooms/feature.js";
 export type {
   JoinOptions as RoomJoinOptions,
   StreamOptions as RoomStreamOptions,
+  SubscribeOptions as RoomSubscribeOptions,
 } from "../batteries/rooms/join-options.js";
 export type { RoomsOptions } from "../batteries/rooms/options.js";
 export type { Room, RoomMember, RoomMembers, RoomMessage } from "../batteries/rooms/room.js";

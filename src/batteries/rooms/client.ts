@@ -6,6 +6,7 @@ export class Delivery {
   readonly #room: string;
   readonly #json: string;
   #text: string | null = null;
+  #data: { readonly value: unknown } | null = null;
   #envelope: string | null = null;
 
   constructor(room: string, { id, text }: StoredMessage) {
@@ -18,6 +19,12 @@ export class Delivery {
   get text(): string {
     this.#text ??= this.#json.startsWith('"') ? (JSON.parse(this.#json) as string) : this.#json;
     return this.#text;
+  }
+
+  /** Shared by all who subscribe: to be read only. */
+  get data(): unknown {
+    this.#data ??= { value: JSON.parse(this.#json) as unknown };
+    return this.#data.value;
   }
 
   get envelope(): string {

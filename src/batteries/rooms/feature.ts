@@ -13,13 +13,13 @@ export interface RoomsFeature {
   /** Broadcasts to WebSockets and event streams by the name of a room, over all workers and machines. */
   enableRooms(options?: EitherSpelling<RoomsOptions>): this;
   /** A room: `app.rooms("lobby").send({ text: "hello" })`; needs `enableRooms()`. */
-  rooms(name: string): Room;
+  rooms<Data = unknown>(name: string): Room<Data>;
 }
 
 /** Rooms, in a handler. */
 export interface RequestRooms {
   /** A room: `request.rooms("lobby").send({ text: "hello" })`. */
-  (name: string): Room;
+  <Data = unknown>(name: string): Room<Data>;
   /** Responds with the messages of a room as server-sent events. A client that reconnects gets those it has missed. */
   stream(name: string, options?: StreamOptions): Response;
 }
@@ -68,7 +68,7 @@ export const roomsFeature = feature<RoomsFeature>({
   requestMembers: {
     rooms(host, request): RequestRooms {
       const rooms = roomsOf(host, "request.rooms");
-      return Object.assign((name: string) => rooms.room(name), {
+      return Object.assign(<Data>(name: string) => rooms.room<Data>(name), {
         stream: (name: string, options?: StreamOptions) => rooms.stream(request, name, options),
         // For the WebSocket that the request has become; see websocket/socket.ts.
         join: (socket: WebSocket<object>, name: string, options?: JoinOptions) => rooms.join(socket, name, options),

@@ -1,4 +1,4 @@
-import { type OptionsOf, option, options } from "../../kit/config.js";
+import { checkedOptions, type OptionsOf, option, options } from "../../kit/config.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -25,6 +25,18 @@ const streamOptions = options("stream()", {
 
 export type JoinOptions = EitherSpelling<OptionsOf<typeof joinOptions.fields>>;
 export type StreamOptions = EitherSpelling<OptionsOf<typeof streamOptions.fields>>;
+
+export interface SubscribeOptions<Data> {
+  /** Leaves out messages for which it returns false. */
+  filter?: (data: Data) => boolean;
+  /** Ends the subscription. A generator that waits for a message cannot be ended in another way: give it `context.signal`. */
+  signal?: AbortSignal;
+}
+
+export const readSubscribeOptions = checkedOptions<SubscribeOptions<unknown>>({
+  filter: is.function,
+  signal: (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
+});
 
 const maxInfo = 1024;
 

@@ -1,6 +1,8 @@
-export interface RoomMessage {
+import type { SubscribeOptions } from "./join-options.js";
+
+export interface RoomMessage<Data = unknown> {
   readonly id: string;
-  readonly data: unknown;
+  readonly data: Data;
 }
 
 export interface RoomMember {
@@ -17,12 +19,17 @@ export interface RoomMembers {
 }
 
 /** A room: everybody in it gets what is sent to it, in the same order. */
-export interface Room {
+export interface Room<Data = unknown> {
   readonly name: string;
   /** Sends a value as JSON to everybody in the room; a string is sent as it is. Returns the id of the message. */
-  send(value: unknown): Promise<string>;
+  send(value: Data): Promise<string>;
+  /**
+   * The messages from now on, as JSON gives them back: for GraphQL subscriptions and other code of the application. It ends
+   * with an error if messages were lost, or wait for longer than `maxBuffered` allows.
+   */
+  subscribe(options?: SubscribeOptions<Data>): AsyncIterableIterator<Data>;
   /** The clients in the room. */
   members(): Promise<RoomMembers>;
   /** The messages that are kept, oldest first; with an id those after it. */
-  history(after?: string): Promise<RoomMessage[]>;
+  history(after?: string): Promise<RoomMessage<Data>[]>;
 }

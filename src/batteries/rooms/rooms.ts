@@ -13,14 +13,16 @@ import {
   readEventId,
   readJoinOptions,
   readStreamOptions,
+  readSubscribeOptions,
   type StreamOptions,
+  type SubscribeOptions,
 } from "./join-options.js";
 import { LocalRoom } from "./local-room.js";
 import { checkedName, type RoomsSettings } from "./options.js";
 import type { Room, RoomMembers, RoomMessage } from "./room.js";
 import { SocketClient, SocketOutput } from "./socket-client.js";
 import type { RoomStore, StoredMessage } from "./store.js";
-import { StreamClient } from "./stream-client.js";
+import { StreamClient, Subscription } from "./stream-client.js";
 
 interface Joined {
   readonly output: SocketOutput;
@@ -35,7 +37,7 @@ export class Rooms {
   readonly #logger: Logger;
   readonly #local = new Map<string, LocalRoom>();
   readonly #sockets = new WeakMap<WebSocket<object>, Joined>();
-  readonly #streams = new Set<StreamClient>();
+  readonly #streams = new Set<{ end(): void }>();
   readonly #paces = { send: new Pace(), join: new Pace(), stream: new Pace() };
   #isDraining = false;
 
@@ -53,13 +55,14 @@ export class Rooms {
     );
   }
 
-  room(given: string): Room {
+  room<Data>(given: string): Room<Data> {
     const name = checkedName(given);
     return {
       name,
+      subscribe: (options) => this.#subscribe(name, options),
       send: (value) => this.#noted(this.#send(name, value), "send", "a message to a room was not sent"),
       members: () => this.#members(name),
-      history: (after) => this.#history(name, after),
+      history: (after) => this.#history<Data>(name, after),
     };
   }
 
@@ -122,7 +125,28 @@ export class Rooms {
     });
   }
 
-  /** Ends event streams, so that the shutdown need not wait for them. Clients come back, to another process. */
+  #subscribe<Data>(name: string, given?: SubscribeOptions<Data>): Subscription<Data> {
+    const { filter, signal } = readSubscribeOptions("subscribe()", given) as SubscribeOptions<Data>;
+    let leave = (): void => {};
+    const end = (): void => client.end();
+    const client = new Subscription<Data>(this.#settings, filter, () => {
+      this.#streams.delete(client);
+      signal?.removeEventListener("abort", end);
+      leave();
+    });
+    if (signal?.aborted || this.#isDraining) {
+      end();
+      return client;
+    }
+    this.#streams.add(client);
+    signal?.addEventListener("abort", end);
+    const entering = this.#enter(name, client, null, "null");
+    leave = entering.leave;
+    entering.entered.catch((error: unknown) => client.fail(unavailable(error)));
+    return client;
+  }
+
+  /** Ends event streams and subscriptions, so that the shutdown need not wait for them. Clients come back, to another process. */
   drain(): void {
     this.#isDraining = true;
     for (const stream of this.#streams) stream.end();
@@ -168,9 +192,9 @@ export class Rooms {
     return { count, members: members.map(({ id, info }) => ({ id, info: JSON.parse(info) as unknown })) };
   }
 
-  async #history(name: string, after?: string): Promise<RoomMessage[]> {
+  async #history<Data>(name: string, after?: string): Promise<RoomMessage<Data>[]> {
     const { messages } = await available(() => this.#store.since(name, readEventId(after) ?? 0));
-    return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as unknown }));
+    return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as Data }));
   }
 
   /**

@@ -228,3 +228,59 @@ describe("a room", () => {
     ]);
   });
 });
+
+describe("code that subscribes to a room", () => {
+  it("A subscription gets what is sent from then on, without what its filter leaves out, until it is ended", async () => {
+    const { app } = await started();
+    const room = app.rooms<{ n: number }>("numbers");
+    await room.send({ n: 0 });
+    const left = new AbortController();
+    const even = room.subscribe({ filter: ({ n }) => n % 2 === 0, signal: left.signal });
+    const all = room.subscribe();
+    for (const n of [1, 2, 3, 4]) await room.send({ n });
+    expect([await even.next(), await even.next()]).toMatchObject([{ value: { n: 2 } }, { value: { n: 4 } }]);
+    const next = even.next();
+    left.abort();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(await all.next()).toEqual({ done: false, value: { n: 1 } });
+    expect(await all.return!()).toEqual({ done: true, value: undefined });
+    expect(await all.next()).toEqual({ done: true, value: undefined });
+    await present(app, "numbers", 0);
+    expect(await room.subscribe({ signal: left.signal }).next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("A subscription that does not take its messages, or whose filter throws, ends with an error, and others go on", async () => {
+    const { app } = await started({ maxBuffered: 400 });
+    const room = app.rooms<number>("numbers");
+    const [slow, quick] = [room.subscribe(), room.subscribe({ filter: (n) => n > 3 })];
+    const odd = room.subscribe({
+      filter: () => {
+        throw new Error("a mistake");
+      },
+    });
+    for (let n = 0; n < 7; n++) await room.send(n);
+    await expect(odd.next()).rejects.toThrow("a mistake");
+    const taken: number[] = [];
+    const take = async (): Promise<void> => {
+      for await (const n of slow) taken.push(n);
+    };
+    await expect(take()).rejects.toThrow("slower than they are sent");
+    expect(taken).toEqual([0, 1, 2, 3, 4, 5, 6].slice(0, taken.length));
+    expect([await quick.next(), await quick.next()]).toMatchObject([{ value: 4 }, { value: 5 }]);
+    await present(app, "numbers", 1);
+  });
+
+  it("A subscription ends when the application stops", async () => {
+    const { app, server } = await started();
+    const next = app.rooms("numbers").subscribe().next();
+    await server.close();
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
+
+  it("Wrong options of a subscription are refused", async () => {
+    const { app } = await started();
+    const subscribe = (options: object) => () => app.rooms("numbers").subscribe(options);
+    expect(subscribe({ filter: 1 })).toThrow("filter");
+    expect(subscribe({ signal: {} })).toThrow("an AbortSignal");
+  });
+});

@@ -3,7 +3,7 @@ import { Delivery } from "../../../src/batteries/rooms/client.js";
 import { LocalRoom } from "../../../src/batteries/rooms/local-room.js";
 import { MemoryRoomStore } from "../../../src/batteries/rooms/memory-store.js";
 import { SocketClient, SocketOutput } from "../../../src/batteries/rooms/socket-client.js";
-import { StreamClient } from "../../../src/batteries/rooms/stream-client.js";
+import { StreamClient, Subscription } from "../../../src/batteries/rooms/stream-client.js";
 
 /** A WebSocket whose peer takes messages when it is told to. */
 class SlowSocket {
@@ -160,4 +160,15 @@ describe("a client that comes back", () => {
     await joined;
     expect(room.isEmpty).toBe(true);
   });
+});
+
+it("A subscription ends with an error when messages were lost, after those that it has", async () => {
+  let ends = 0;
+  const client = new Subscription({ maxBuffered: 1000, onSlow: "disconnect" }, undefined, () => ends++);
+  client.deliver(message(1));
+  client.missed();
+  expect(ends).toBe(1);
+  expect(await client.next()).toEqual({ done: false, value: "x".repeat(36) });
+  await expect(client.next()).rejects.toThrow("were lost");
+  expect(await client.next()).toEqual({ done: true, value: undefined });
 });

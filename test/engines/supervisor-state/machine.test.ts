@@ -99,6 +99,17 @@ describe("several workers without a key-value store", patient, () => {
     expect(await second.take(1)).toEqual(["missed"]);
   });
 
+  it("A GraphQL subscription to a room gets the messages of all workers, each once", async () => {
+    const url = `${machine.url}/graphql?query=${encodeURIComponent('subscription { said(room: "news") }')}`;
+    const open = () => Events.open(url, undefined, { accept: "text/event-stream", "graphql-require-preflight": "1" });
+    const streams = await Promise.all(Array.from({ length: 6 }, open));
+    await until(async () => (await machine.members("news")) === 6);
+    for (const text of ["a", "b", "c"]) await machine.get(`/say/news/${text}`);
+    const heard = await Promise.all(streams.map((stream) => stream.take(3)));
+    const expected = ["a", "b", "c"].map((said) => JSON.stringify({ data: { said } }));
+    for (const texts of heard) expect(texts).toEqual(expected);
+  });
+
   it("Of refreshes of one token in several workers at the same moment one wins, and the family ends without a grace", async () => {
     for (let round = 0; round < 3; round++) {
       const authorization = `Bearer ${(await machine.get("/login")).text}`;

@@ -83,6 +83,18 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     }
   });
 
+  it("A GraphQL subscription to a room gets the messages of both machines, each once", async () => {
+    const query = `/graphql?query=${encodeURIComponent('subscription { said(room: "news") }')}`;
+    const open = (machine: Machine) =>
+      Events.open(machine.url + query, undefined, { accept: "text/event-stream", "graphql-require-preflight": "1" });
+    const streams = await Promise.all([one, two, one, two].map(open));
+    await until(async () => (await one.members("news")) === 4);
+    await one.get("/say/news/a");
+    await two.get("/say/news/b");
+    const expected = ["a", "b"].map((said) => JSON.stringify({ data: { said } }));
+    for (const stream of streams) expect(await stream.take(2)).toEqual(expected);
+  });
+
   it("A room's messages reach the clients of both machines in one order, and again a client that comes back", async () => {
     const machines = [one, two, one, two];
     const sockets = await Promise.all(machines.map((machine) => openSocket(`${machine.url}/ws/lobby`)));
