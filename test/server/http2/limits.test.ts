@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { HttpError } from "../../../src/errors/http-error.js";
 import { problemResponse } from "../../../src/errors/pages/problem.js";
 import type { Request } from "../../../src/http/request.js";
@@ -177,7 +177,9 @@ describe("a slow client of HTTP/2", () => {
     expect(sent()).toBeLessThan(1_000_000);
   });
 
-  it("Beyond maxUnreadMemory the connection is ended whose client has read nothing for the longest", async () => {
+  it("Beyond maxUnreadMemory the connection is ended after five seconds whose client has read nothing for the longest", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { address, abuses, transport } = await start(() => new Response("x".repeat(50_000)), {
       ...patient,
       maxUnreadMemory: 1_000_000,
@@ -201,6 +203,8 @@ describe("a slow client of HTTP/2", () => {
     await take(clients[0]!, 1);
     await expect.poll(() => unread.used).toBe(850_000);
     clients.push(await stuck());
+    expect([unread.used, abuses]).toEqual([1_150_000, []]);
+    vi.advanceTimersByTime(5000);
     await clients[1]!.end();
     expect(abuses).toEqual(["RESPONSES_UNREAD"]);
     expect(unread.used).toBe(850_000);
@@ -217,7 +221,7 @@ describe("a slow client of HTTP/2", () => {
     }
     const { address, abuses } = await start(() => new Response(how === "in parts" ? "x".repeat(500_000) : pieces()), {
       ...patient,
-      maxUnreadMemory: 100_000,
+      maxUnreadMemory: 50_000,
     });
     const client = await FrameClient.open(address, [[4, 0]]);
     client.send(...[1, 3, 5, 7].map((id) => get(id)));
