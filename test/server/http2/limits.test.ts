@@ -109,32 +109,55 @@ describe("a slow client of HTTP/2", () => {
     client.socket.destroy();
   });
 
-  it("A GET request that never ends gets 408, and runs no handler afterwards", async () => {
-    const paths: string[] = [];
-    const { address, refusals } = await start(
-      ({ path }) => {
-        paths.push(path);
-        return hello();
-      },
-      { ...patient, bodyTimeout: 0.2 },
-    );
-    const client = await FrameClient.open(address);
-    client.send(frame(HEADERS, END_HEADERS, 1, request("/open")));
-    expect(await client.ended(1)).toBe(0);
-    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
-    client.send(frame(DATA, END_STREAM, 1), get(3, "/next"));
-    expect(await client.ended(3)).toBe(0);
-    expect(paths).toEqual(["/next"]);
-    client.socket.destroy();
-  });
+  it.each([
+    ["GET", []],
+    ["HEAD", []],
+    ["POST", [["content-length", "0"]]],
+  ] as [string, [string, string][]][])(
+    "A %s request with the fields %j whose end its client keeps back gets its response",
+    async (method, more) => {
+      const { address, refusals } = await start(hello, patient);
+      const client = await FrameClient.open(address);
+      for (const id of [1, 3]) {
+        client.send(frame(HEADERS, END_HEADERS, id, request("/", method, more)));
+        expect(await client.ended(id)).toBe(0);
+        client.send(frame(DATA, END_STREAM, id));
+      }
+      expect(
+        client.frames
+          .filter(({ id, type }) => id > 0 && type === DATA)
+          .map(({ payload }) => `${payload}`)
+          .join(""),
+      ).toBe(method === "HEAD" ? "" : "hellohello");
+      expect(refusals).toEqual([]);
+      client.socket.destroy();
+    },
+  );
 
-  it("A HEAD request that never ends gets the head of a 408", async () => {
-    const { address, refusals } = await start(hello, { ...patient, bodyTimeout: 0.2 });
+  it.each(["GET", "HEAD"])("A %s request that never ends gets 408 if there is no response", async (method) => {
+    const never = () => new Promise<never>(() => {});
+    const { address, refusals } = await start(never, { ...patient, bodyTimeout: 0.2 });
     const client = await FrameClient.open(address);
-    client.send(frame(HEADERS, END_HEADERS, 1, request("/", "HEAD")));
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/", method)));
     expect(await client.ended(1)).toBe(0);
     expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
     expect(client.frames.find(({ id }) => id === 1)?.type).toBe(HEADERS);
+    client.socket.destroy();
+  });
+
+  it("A GET request whose body comes late can be read", async () => {
+    const read = reader();
+    let runs = 0;
+    const { address } = await start((given) => {
+      runs++;
+      return read(given);
+    }, patient);
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/")));
+    await expect.poll(() => runs).toBe(1);
+    client.send(frame(DATA, END_STREAM, 1, Buffer.from("hello")));
+    expect(await client.ended(1)).toBe(0);
+    expect(client.frames.find(({ id, type }) => id === 1 && type === DATA)?.payload.toString()).toBe("5");
     client.socket.destroy();
   });
 
