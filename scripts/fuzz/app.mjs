@@ -1,11 +1,11 @@
-/** An application with all batteries on, for scripts/fuzz.mjs. Prints its address as JSON when it listens. */
+/** An application with all batteries on, for scripts/fuzz.mjs and scripts/attacks.mjs. Prints its address as JSON when it listens. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Authenticated, Blueprint, JwtAuth, Response } from "stoa";
 import { z } from "zod";
 
-const [transport] = process.argv.slice(2);
+const [transport, protocol] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "stoa-fuzz-"));
 writeFileSync(join(folder, "page.html"), "<p>page</p>".repeat(1000));
 
@@ -54,11 +54,12 @@ app.get(
 );
 app.post(
   "/items",
-  { body: z.object({ name: z.string(), tags: z.array(z.string()).optional() }) },
+  { body: z.object({ name: z.string(), tags: z.array(z.string()).max(1000).optional() }) },
   (_, { body }) => body,
 );
 app.post("/form", (request) => ({ fields: [...request.form()].length }));
 app.post("/raw", (request) => ({ bytes: request.bytes().length }));
+app.post("/packed", { decompress: true }, (request) => ({ bytes: request.bytes().length }));
 app.post("/upload", { stream: true }, async (request) => {
   let bytes = 0;
   for await (const piece of request.stream()) bytes += piece.length;
@@ -101,6 +102,7 @@ const { address } = await app.run({
   workers: 1,
   logs: false,
   transport,
+  http2: protocol === "http2",
   headTimeout: 5,
   bodyTimeout: 5,
   banner: false,

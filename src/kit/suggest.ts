@@ -37,14 +37,19 @@ function sameStart(given: string, candidates: readonly string[]): string | undef
   return alike.length === 1 ? alike[0] : undefined;
 }
 
+/** Letters that are missing, too many or wrong, and neighbours that are swapped, count as one mistake each. */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current[j] = Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution);
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwapped ? before[j - 2]! + 1 : substitution;
+      current[j] = Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution, swap);
     }
+    before = previous;
     previous = current;
   }
   return previous[b.length]!;

@@ -16,6 +16,8 @@ export type Segment =
 const parameter = /^\{([A-Za-z_$][\w$-]*)(:\*)?\}$/;
 /** A parameter with a type or an expression, as other frameworks have it. */
 const typedParameter = /^\{([A-Za-z_$][\w$-]*):[^{}]*\}$/;
+/** A parameter but for the letters of its name. */
+const misnamedParameter = /^\{[^{}:]+(?::\*)?\}$/;
 const reserved = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Takes a pattern apart; `{id}` is one segment, `{rest:*}` everything that is left. */
@@ -65,10 +67,11 @@ function parseSegment(part: string, whole: string): Segment {
   const match = parameter.exec(part);
   if (!match) {
     const [, typed] = typedParameter.exec(part) ?? [];
-    const cure =
-      typed === undefined
-        ? "write a whole segment as {name}, or {name:*} for the rest"
-        : `write {${typed}}, and check its type with a schema in the option 'params' of the route`;
+    let cure = "write a whole segment as {name}, or {name:*} for the rest";
+    if (typed !== undefined)
+      cure = `write {${typed}}, and check its type with a schema in the option 'params' of the route`;
+    else if (misnamedParameter.test(part))
+      cure = "its name takes a-z, A-Z, 0-9, '_', '$' and '-', and it begins with no digit or '-'";
     throw new ValueError(`'${part}' in the path '${whole}' is not a parameter: ${cure}`);
   }
   const name = match[1]!;

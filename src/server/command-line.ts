@@ -41,7 +41,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   for (let i = 0; i < args.length; i++) {
     const argument = args[i]!;
     if (argument === "--") break;
-    const [, negation, name, attached] = /^--(no-)?([a-z]+2?)(?:=(.*))?$/s.exec(argument) ?? [];
+    const [, negation, name, attached] = /^--(no-)?([A-Za-z]+2?)(?:=(.*))?$/s.exec(argument) ?? [];
     if (name === undefined) continue;
     if (name === "help" && !negation && attached === undefined) help = true;
     else if (isSwitch(name)) options[name] = switchValue(argument, attached) !== Boolean(negation);

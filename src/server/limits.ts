@@ -33,8 +33,9 @@ export const limitFields = {
   /** Bytes of bodies that are read into memory at once, of all requests of the process (503). 0 for no limit. Default 256 MiB. */
   maxBodyMemory: option(is.integer(0), 256 * 1024 * 1024, "256 MiB"),
   /**
-   * Bytes of responses that wait for clients to read them, of all connections of the process. Beyond, the connections are
-   * closed whose clients have read nothing for the longest. 0 for no limit. Default 128 MiB.
+   * Bytes of responses that wait for clients to read them, of all connections of the process. Beyond for 5 seconds, or
+   * beyond twice as many, the connections are closed whose clients have read nothing for the longest. 0 for no limit.
+   * Default 128 MiB.
    */
   maxUnreadMemory: option(is.integer(0), 128 * 1024 * 1024, "128 MiB"),
 };

@@ -153,6 +153,8 @@ describe("patterns", () => {
     ["/file.{ext}", "is not a parameter"],
     ["/{}", "is not a parameter"],
     ["/{a", "is not a parameter"],
+    ["/{größe}", "its name takes a-z, A-Z, 0-9, '_', '$' and '-', and it begins with no digit or '-'"],
+    ["/{1}", "its name takes a-z"],
     ["/{a:int}", "write {a}, and check its type with a schema in the option 'params' of the route"],
     ["/{a:^[0-9]$}", "write {a}, and check its type with a schema"],
     ["/{a}/{a}", "names the parameter 'a' twice"],

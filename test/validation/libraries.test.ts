@@ -107,6 +107,14 @@ describe("a body that breaks its schema", () => {
     expect(await refusal(z.strictObject({}), keys)).toHaveLength(1000);
   });
 
+  it.each<[string, StandardSchema]>([
+    ["zod", z.array(z.string()).max(1000)],
+    ["arktype", type("string[] <= 1000")],
+    ["valibot", v.pipe(v.array(v.unknown()), v.maxLength(1000), v.array(v.string()))],
+  ])("A list of %s that is too long is refused without a look at its items", async (_library, schema) => {
+    expect(await refusal(schema, Array(5000).fill(1))).toHaveLength(1);
+  });
+
   it("An error without a code has the type 'value_error'", async () => {
     const schema: StandardSchema = {
       "~standard": { version: 1, vendor: "own", validate: () => ({ issues: [{ message: "no" }] }) },

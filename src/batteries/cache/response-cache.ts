@@ -174,7 +174,7 @@ export class ResponseCache {
   #make(search: Search, flightKey: string): Answer {
     let ticket: number | Promise<number>;
     try {
-      ticket = this.#store.begin();
+      ticket = this.#store.begin(search.key);
     } catch (error) {
       return this.#withoutStore(search, error);
     }

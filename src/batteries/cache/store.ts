@@ -31,8 +31,11 @@ export type FieldOf = (name: string) => string | undefined;
 export interface CacheStore {
   /** The newest entry under a key that matches the request by the fields it varies on, fresh or not. */
   find(key: string, field: FieldOf): CacheEntry | undefined | Promise<CacheEntry | undefined>;
-  /** Called before the handler runs. Returns a ticket, by which `put` detects invalidations since then. */
-  begin(): number | Promise<number>;
+  /**
+   * Called before the handler runs. Returns a ticket, by which `put` detects invalidations since then. `key` is given after
+   * a `find` of this key.
+   */
+  begin(key?: string): number | Promise<number>;
   /**
    * Stores an entry in place of the one for the same fields. Returns false and stores nothing if one of its tags was
    * invalidated since the ticket was made.

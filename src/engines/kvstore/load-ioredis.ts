@@ -8,6 +8,7 @@ import { missingPackage } from "../db/missing-package.js";
 export interface Ioredis {
   readonly Redis: new (options: object) => object;
   readonly Cluster: new (nodes: { host: string; port: number }[], options: object) => object;
+  readonly Command: new (name: string, args: (string | number | Buffer)[]) => { getSlot(): number | null };
 }
 
 /** Loads the client library, which applications without a key-value store do not need. */
@@ -20,6 +21,6 @@ export async function loadIoredis(load: () => Promise<Ioredis> = importIoredis):
 }
 
 async function importIoredis(): Promise<Ioredis> {
-  const { Redis, Cluster } = await import("ioredis").catch(notInstalled);
-  return { Redis, Cluster };
+  const { Redis, Cluster, Command } = await import("ioredis").catch(notInstalled);
+  return { Redis, Cluster, Command };
 }

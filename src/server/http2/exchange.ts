@@ -49,6 +49,8 @@ const maxDiscard = 64 * 1024;
 const maxWhole = 64 * 1024;
 /** A shorter body counts as unread only if the client has not taken it by the next tick. */
 const minCounted = 16 * 1024;
+/** Milliseconds in which the end of a request without a body should follow its head. */
+const endDelay = 50;
 
 /** One request of HTTP/2 and its response. */
 export class Http2Exchange implements BodyHost, SenderHost {
@@ -66,7 +68,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
   #sender: BodySender | null = null;
   #paused = false;
   readonly #pace = new BodyPace();
-  /** Runs the request, once its body has begun or turns out to be empty. */
+  /** Runs the request: when its body begins, has turned out to be empty, or was waited for long enough. */
   #waiting: (() => void) | null = null;
 
   constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
@@ -88,14 +90,20 @@ export class Http2Exchange implements BodyHost, SenderHost {
 
   /**
    * `length` is the Content-Length; -1 for a body without one, and null for a request without a body. Some clients send the
-   * end of each request in an empty DATA frame: where a body is unlikely, it is waited for, so that there is none.
+   * end of each request in an empty DATA frame: where a body is unlikely, the frame is waited for, so that there is none.
+   * Not for long: other clients end their request only when they have the response.
    */
   run(head: Http2Target, raw: readonly string[], length: number | null, expectsContinue: boolean): void {
     if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
     this.#awaitsContinue = expectsContinue && length !== null;
     const isUnlikely = length === 0 || (length === -1 && (head.method === "GET" || head.method === "HEAD"));
-    if (isUnlikely && !expectsContinue) this.#waiting = () => this.#begin(head, raw);
-    else this.#begin(head, raw);
+    if (isUnlikely && !expectsContinue) {
+      this.#waiting = () => this.#begin(head, raw);
+      // After a turn of the event loop: if it was blocked, the frame has come but is not read yet.
+      setTimeout(() => setImmediate(() => this.#goOn()), endDelay);
+    } else {
+      this.#begin(head, raw);
+    }
   }
 
   #begin(head: Http2Target, raw: readonly string[]): void {
@@ -271,9 +279,9 @@ export class Http2Exchange implements BodyHost, SenderHost {
   /** Runs a request that waited for its body, unless it was refused meanwhile. */
   #goOn(): void {
     const begin = this.#waiting;
-    if (begin === null || this.#responded) return;
+    if (begin === null || this.#responded || this.#over) return;
     this.#waiting = null;
-    if (this.#body?.arrived === 0) this.#body = null;
+    if (this.#body?.complete && this.#body.arrived === 0) this.#body = null;
     begin();
   }
 

@@ -5,7 +5,7 @@ import { decodeEntry, encodeEntry, KvCacheStore } from "../../../src/engines/kvs
 import { invalidateLua, sweepLua } from "../../../src/engines/kvstore/stores/cache-lua.js";
 import { service } from "../../support/service.js";
 import { twoClients } from "./apps.js";
-import { serverOfTest } from "./redis-servers.js";
+import { cli, serverOfTest } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 const noField = (): undefined => undefined;
@@ -250,6 +250,43 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await (await slow).json()).toEqual({ version: 1 });
     expect(await (await two.get("/books")).json()).toEqual({ version: 2 });
     expect(await (await one.get("/books")).json()).toEqual({ version: 2 });
+  });
+
+  it("A response that is not cached costs two calls of the store, and one each for the limit and the circuit", async () => {
+    const server = await serverOfTest();
+    const [one] = await twoClients(
+      (app) => {
+        app.enableCaching();
+        app.get("/plain/{id}", () => "ok");
+        app.get(
+          "/guarded/{id}",
+          { rateLimit: { maxRequests: 100, windowSecs: 3600 }, circuitBreaker: true },
+          () => "ok",
+        );
+      },
+      { url: server.url },
+    );
+    const scripts = async (): Promise<number> =>
+      Number(/evalsha:calls=(\d+)/.exec(await cli(server.port, "info", "commandstats"))?.[1]);
+    const costOf = async (path: string): Promise<number> => {
+      const before = await scripts();
+      expect((await one.get(path)).headers.get("x-cache")).toBe("MISS");
+      return (await scripts()) - before;
+    };
+    for (const path of ["/plain/1", "/guarded/1"]) await one.get(path); // the first call of a script fails, and sends its text
+    expect(await costOf("/plain/2")).toBe(2);
+    // A circuit is believed to be closed for a moment.
+    expect([3, 4]).toContain(await costOf("/guarded/2"));
+  });
+
+  it("A ticket that came with a missing entry notices an invalidation since then", async () => {
+    const store = new KvCacheStore(await testStore());
+    expect(await store.find("k", noField)).toBeUndefined();
+    await store.invalidate(["books"]);
+    const ticket = store.begin("k");
+    expect(ticket).toBeTypeOf("number");
+    expect(await store.put(await ticket, "k", entry())).toBe(false);
+    expect(await store.put(await store.begin("k"), "k", entry())).toBe(true);
   });
 
   it("Handlers make the responses while the store of the cache is away", async () => {

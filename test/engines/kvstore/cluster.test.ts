@@ -4,7 +4,7 @@ import { cacheTime } from "../../../src/batteries/cache/store.js";
 import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
-import { cli, type RedisCluster, startCluster } from "./redis-servers.js";
+import { cli, type RedisCluster, startCluster, untilSettled } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 /** Seconds that a call may take while a master dies. A busy machine is allowed more: the test is about calls that hang. */
@@ -135,6 +135,34 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
       await kv.publish("news", "again");
       return got.includes("again");
     });
+  });
+
+  it("Calls to a master that does not reply fail at once after the first, and calls to others succeed", async () => {
+    const kv = await open(shortTimeout);
+    const masters = await mastersOf(cluster.servers[0]!.port);
+    const frozen = masters.at(-1)!;
+    const keyOn = async (isFrozen: boolean): Promise<string> => {
+      for (let i = 0; ; i++) {
+        const slot = Number(await cli(frozen.port, "cluster", "keyslot", `${kv.prefixed("")}k${i}`));
+        if (frozen.slots.some(([low, high]) => slot >= low && slot <= high) === isFrozen) return `k${i}`;
+      }
+    };
+    const [lost, kept] = [await keyOn(true), await keyOn(false)];
+    const codeOf = (key: string): Promise<string> =>
+      kv.get(key).then(
+        () => "reply",
+        (error: KvStoreError) => error.code,
+      );
+    for (const key of [lost, kept]) await until(async () => (await codeOf(key)) === "reply");
+    const { pid } = cluster.servers.find(({ port }) => port === frozen.port)!;
+    process.kill(pid, "SIGSTOP");
+    onTestFinished(() => void process.kill(pid, "SIGCONT"));
+    expect([await codeOf(lost), await codeOf(lost)]).toEqual(["TIMEOUT", "UNREACHABLE"]);
+    await until(async () => (await codeOf(kept)) === "reply");
+    process.kill(pid, "SIGCONT");
+    await until(async () => (await codeOf(lost)) === "reply");
+    // It may have been replaced meanwhile, and the next test kills another.
+    await untilSettled(cluster.servers);
   });
 
   it("A master that is killed under load delays no call over the bound, and the cluster recovers", async () => {

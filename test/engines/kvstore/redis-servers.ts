@@ -86,19 +86,23 @@ export async function startCluster(): Promise<RedisCluster> {
     }
     const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
     await run("redis-cli", ["--cluster", "create", ...addresses, "--cluster-replicas", "1", "--cluster-yes"]);
-    for (const { port } of servers) {
-      await until(async () => (await cli(port, "cluster", "info")).includes("cluster_state:ok"));
-    }
-    // Replicas that have not synchronized yet cannot take over.
-    await until(async () => {
-      const infos = await Promise.all(servers.map(({ port }) => cli(port, "info", "replication")));
-      return infos.filter((info) => info.includes("master_link_status:up")).length === 3;
-    });
+    await untilSettled(servers);
   } catch (error) {
     await stop();
     throw error;
   }
   return { servers, url: `redis://127.0.0.1:${servers[0]!.port}`, stop };
+}
+
+/** Waits until all servers of a cluster agree, and its three replicas can take over: those that lag behind cannot. */
+export async function untilSettled(servers: readonly RedisServer[]): Promise<void> {
+  for (const { port } of servers) {
+    await until(async () => (await cli(port, "cluster", "info")).includes("cluster_state:ok"));
+  }
+  await until(async () => {
+    const infos = await Promise.all(servers.map(({ port }) => cli(port, "info", "replication")));
+    return infos.filter((info) => info.includes("master_link_status:up")).length === 3;
+  });
 }
 
 export async function cli(port: number, ...args: string[]): Promise<string> {

@@ -1,6 +1,9 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { UnreadResponses } from "../../../src/server/body/unread-responses.js";
 import { WriteWatch } from "../../../src/server/body/write-watch.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
 
 function counted(max: number) {
   const ended: string[] = [];
@@ -22,6 +25,8 @@ it("Connections end in the order in which their clients took their last bytes, u
   unread.set(c!, 35);
   expect(unread.used).toBe(95);
   unread.set(d!, 60);
+  expect(ended).toEqual([]);
+  vi.advanceTimersByTime(5000);
   expect(ended).toEqual(["a", "c"]);
   expect(codes).toEqual(["RESPONSES_UNREAD", "RESPONSES_UNREAD"]);
   expect(unread.used).toBe(80);
@@ -37,7 +42,34 @@ it("A client that has taken everything, or has left, does not count", () => {
   unread.set(b!, 100);
   expect(ended).toEqual([]);
   unread.set(b!, 101);
+  vi.advanceTimersByTime(4999);
+  expect(ended).toEqual([]);
+  vi.advanceTimersByTime(1);
   expect(ended).toEqual(["b"]);
+  expect(unread.used).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("Many responses at once end no client that takes bytes of its own within five seconds, up to twice the bound", () => {
+  const { unread, ended, client } = counted(100);
+  const clients = Array.from({ length: 8 }, (_, n) => client(String(n)));
+  for (const one of clients) unread.set(one, 25);
+  vi.advanceTimersByTime(4000);
+  for (const one of clients.slice(1)) unread.set(one, 20);
+  vi.advanceTimersByTime(4000);
+  expect(ended).toEqual(["0"]);
+  for (const one of clients.slice(1)) unread.set(one, 0);
+  vi.advanceTimersByTime(10_000);
+  expect(ended).toEqual(["0"]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("Twice the bound is never exceeded, not even by clients that were only just sent something", () => {
+  const { unread, ended, client } = counted(100);
+  for (const name of ["a", "b", "c"]) unread.set(client(name), 80);
+  expect(ended).toEqual(["a"]);
+  unread.set(client("d"), 201);
+  expect(ended).toEqual(["a", "b", "c", "d"]);
   expect(unread.used).toBe(0);
 });
 
@@ -64,6 +96,8 @@ it("The bytes of a connection that was ended do not count again before it is clo
     socket.writableLength = 40;
     watch.count();
   }
+  for (const { watch } of sockets) watch.isStalled(10);
+  vi.advanceTimersByTime(5000);
   for (const { watch } of sockets) watch.isStalled(10);
   expect(ended).toEqual(["a"]);
   expect(unread.used).toBe(80);

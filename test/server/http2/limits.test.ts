@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { HttpError } from "../../../src/errors/http-error.js";
 import { problemResponse } from "../../../src/errors/pages/problem.js";
 import type { Request } from "../../../src/http/request.js";
@@ -109,32 +109,55 @@ describe("a slow client of HTTP/2", () => {
     client.socket.destroy();
   });
 
-  it("A GET request that never ends gets 408, and runs no handler afterwards", async () => {
-    const paths: string[] = [];
-    const { address, refusals } = await start(
-      ({ path }) => {
-        paths.push(path);
-        return hello();
-      },
-      { ...patient, bodyTimeout: 0.2 },
-    );
-    const client = await FrameClient.open(address);
-    client.send(frame(HEADERS, END_HEADERS, 1, request("/open")));
-    expect(await client.ended(1)).toBe(0);
-    expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
-    client.send(frame(DATA, END_STREAM, 1), get(3, "/next"));
-    expect(await client.ended(3)).toBe(0);
-    expect(paths).toEqual(["/next"]);
-    client.socket.destroy();
-  });
+  it.each([
+    ["GET", []],
+    ["HEAD", []],
+    ["POST", [["content-length", "0"]]],
+  ] as [string, [string, string][]][])(
+    "A %s request with the fields %j whose end its client keeps back gets its response",
+    async (method, more) => {
+      const { address, refusals } = await start(hello, patient);
+      const client = await FrameClient.open(address);
+      for (const id of [1, 3]) {
+        client.send(frame(HEADERS, END_HEADERS, id, request("/", method, more)));
+        expect(await client.ended(id)).toBe(0);
+        client.send(frame(DATA, END_STREAM, id));
+      }
+      expect(
+        client.frames
+          .filter(({ id, type }) => id > 0 && type === DATA)
+          .map(({ payload }) => `${payload}`)
+          .join(""),
+      ).toBe(method === "HEAD" ? "" : "hellohello");
+      expect(refusals).toEqual([]);
+      client.socket.destroy();
+    },
+  );
 
-  it("A HEAD request that never ends gets the head of a 408", async () => {
-    const { address, refusals } = await start(hello, { ...patient, bodyTimeout: 0.2 });
+  it.each(["GET", "HEAD"])("A %s request that never ends gets 408 if there is no response", async (method) => {
+    const never = () => new Promise<never>(() => {});
+    const { address, refusals } = await start(never, { ...patient, bodyTimeout: 0.2 });
     const client = await FrameClient.open(address);
-    client.send(frame(HEADERS, END_HEADERS, 1, request("/", "HEAD")));
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/", method)));
     expect(await client.ended(1)).toBe(0);
     expect(refusals).toEqual(["REQUEST_TIMEOUT"]);
     expect(client.frames.find(({ id }) => id === 1)?.type).toBe(HEADERS);
+    client.socket.destroy();
+  });
+
+  it("A GET request whose body comes late can be read", async () => {
+    const read = reader();
+    let runs = 0;
+    const { address } = await start((given) => {
+      runs++;
+      return read(given);
+    }, patient);
+    const client = await FrameClient.open(address);
+    client.send(frame(HEADERS, END_HEADERS, 1, request("/")));
+    await expect.poll(() => runs).toBe(1);
+    client.send(frame(DATA, END_STREAM, 1, Buffer.from("hello")));
+    expect(await client.ended(1)).toBe(0);
+    expect(client.frames.find(({ id, type }) => id === 1 && type === DATA)?.payload.toString()).toBe("5");
     client.socket.destroy();
   });
 
@@ -177,7 +200,9 @@ describe("a slow client of HTTP/2", () => {
     expect(sent()).toBeLessThan(1_000_000);
   });
 
-  it("Beyond maxUnreadMemory the connection is ended whose client has read nothing for the longest", async () => {
+  it("Beyond maxUnreadMemory the connection is ended after five seconds whose client has read nothing for the longest", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { address, abuses, transport } = await start(() => new Response("x".repeat(50_000)), {
       ...patient,
       maxUnreadMemory: 1_000_000,
@@ -201,6 +226,8 @@ describe("a slow client of HTTP/2", () => {
     await take(clients[0]!, 1);
     await expect.poll(() => unread.used).toBe(850_000);
     clients.push(await stuck());
+    expect([unread.used, abuses]).toEqual([1_150_000, []]);
+    vi.advanceTimersByTime(5000);
     await clients[1]!.end();
     expect(abuses).toEqual(["RESPONSES_UNREAD"]);
     expect(unread.used).toBe(850_000);
@@ -217,7 +244,7 @@ describe("a slow client of HTTP/2", () => {
     }
     const { address, abuses } = await start(() => new Response(how === "in parts" ? "x".repeat(500_000) : pieces()), {
       ...patient,
-      maxUnreadMemory: 100_000,
+      maxUnreadMemory: 50_000,
     });
     const client = await FrameClient.open(address, [[4, 0]]);
     client.send(...[1, 3, 5, 7].map((id) => get(id)));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Request } from "../../../src/http/request.js";
 import { Response } from "../../../src/http/response.js";
 import { defaultHttp2 } from "../../../src/server/http2/fields.js";
@@ -204,6 +204,8 @@ describe("a request of HTTP/2", () => {
   });
 
   it("Requests that are cancelled before their first DATA frame run no handler and leave their place to others", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const paths: string[] = [];
     const dispatch = ({ path }: Request) => {
       paths.push(path);
@@ -218,6 +220,8 @@ describe("a request of HTTP/2", () => {
     }
     client.send(get(9, "/after"));
     expect(await client.ended(9)).toBe(0);
+    vi.runAllTimers();
+    await new Promise(setImmediate);
     expect(paths).toEqual(["/after"]);
     client.socket.destroy();
   });

@@ -173,7 +173,7 @@ describe("run({ http2 })", () => {
     const app = new App().enableMetrics();
     app.logger = { ...app.logger, info: (...line) => lines.push(line) };
     app.get("/", () => "x".repeat(50_000));
-    const { url, address } = await run(app, { maxUnreadMemory: 100_000 });
+    const { url, address } = await run(app, { maxUnreadMemory: 50_000 });
     const client = await FrameClient.open(address, [[4, 0]]);
     client.send(get(1), get(3), get(5));
     await client.end();

@@ -133,7 +133,8 @@ describe("command line", () => {
 
   it.each([
     ["--wokers", "--workers"],
-    ["--prot", undefined],
+    ["--prot", "--port"],
+    ["--Port", "--port"],
     ["--prt=1", "--port"],
     ["--no-log", "--logs"],
     ["--relaod", "--reload"],

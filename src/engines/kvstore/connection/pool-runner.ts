@@ -23,8 +23,8 @@ export class PoolRunner implements CommandRunner {
   readonly clustered: boolean;
   meter: CallMeter | null = null;
   tracer: CallTracer | null = null;
-  /** The error of all calls while the server does not reply. */
-  #silent: KvStoreError | null = null;
+  /** The servers that do not reply, and the error of all calls to each. */
+  readonly #silent = new Map<string, KvStoreError>();
   #closed = false;
   readonly #config: KvStoreConfig;
   readonly #commandMs: number;
@@ -51,7 +51,7 @@ export class PoolRunner implements CommandRunner {
       return this.#blocking.run(blockMs, signal, (link) => this.#translated(name, link, send(link))).then(read);
     }
     const span = this.tracer?.start(name) ?? null;
-    const reply = this.guard(name, send).then(read);
+    const reply = this.guard(name, send, args).then(read);
     if (span !== null) endWith(span, reply);
     return this.meter === null ? reply : measured(this.meter, name, reply);
   }
@@ -61,18 +61,20 @@ export class PoolRunner implements CommandRunner {
   }
 
   /**
-   * Sends on a shared connection. After a call without a reply in time all others fail at once, until the server replies
-   * again: else the waits of one request would add up. In a cluster another server may reply meanwhile.
+   * Sends on a shared connection. After a call without a reply in time all others to the same server fail at once, until it
+   * replies again: else the waits of one request would add up. In a cluster `args` tell the server.
    */
-  guard<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
-    return this.#silent === null ? this.#send(call, send) : Promise.reject(this.#silent);
+  guard<T>(call: string, send: (link: Link) => Promise<T>, args: readonly Argument[] = []): Promise<T> {
+    const server = this.#silent.size > 0 ? this.#pool.serverOf(call, args) : undefined;
+    const silent = server === undefined ? undefined : this.#silent.get(server);
+    return silent === undefined ? this.#send(call, send, args) : Promise.reject(silent);
   }
 
   /**
    * Sends on a shared connection. The time is bounded here too: ioredis bounds that of each attempt in a cluster, and
    * counts from the sending of an automatic pipeline, which waits for the one before it.
    */
-  #send<T>(call: string, send: (link: Link) => Promise<T>): Promise<T> {
+  #send<T>(call: string, send: (link: Link) => Promise<T>, args: readonly Argument[]): Promise<T> {
     return new Promise((resolve, reject) => {
       // A rejection, as everything that is thrown here.
       const link = this.#pool.choose();
@@ -87,7 +89,8 @@ export class PoolRunner implements CommandRunner {
         // The reply may still come, or never: then each call after it would get the reply of another.
         if (translated.code === "TIMEOUT") {
           link.renew(epoch, translated);
-          if (!this.clustered && this.#silent === null) void this.#awaitReply();
+          const server = this.#pool.serverOf(call, args);
+          if (server !== undefined && !this.#silent.has(server)) void this.#awaitReply(server);
         }
         reject(translated);
       };
@@ -98,16 +101,21 @@ export class PoolRunner implements CommandRunner {
     });
   }
 
-  async #awaitReply(): Promise<void> {
-    this.#silent = new KvStoreError("UNREACHABLE", `the key-value store at ${this.#config.address} does not reply`);
+  async #awaitReply(server: string): Promise<void> {
+    const address = this.clustered ? server : this.#config.address;
+    this.#silent.set(server, new KvStoreError("UNREACHABLE", `the key-value store at ${address} does not reply`));
     while (!this.#closed) {
-      const reply = this.#send("ping", (link) => invoke(link.client, "ping", [], false) as Promise<unknown>);
+      const node = this.#pool.node(server);
+      // ioredis has given up the connection: the next call makes another, or goes to the server that has taken over.
+      if (this.clustered && node === undefined) break;
+      const ask = ({ client }: Link): Promise<unknown> => invoke(node ?? client, "ping", [], false) as Promise<unknown>;
+      const reply = this.#send("ping", ask, []);
       // A refusal is a reply too: the account may not be allowed to ping.
       const isReply = (error: unknown): boolean => error instanceof KvStoreError && error.code === "REFUSED";
       if (await reply.then(() => true, isReply)) break;
       await new Promise((resolve) => setTimeout(resolve, askAgainAfter).unref());
     }
-    this.#silent = null;
+    this.#silent.delete(server);
   }
 
   #translated<T>(call: string, link: Link, reply: Promise<T>): Promise<T> {

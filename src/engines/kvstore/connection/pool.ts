@@ -2,7 +2,7 @@ import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 import { isHopeless, partOfCluster } from "../translate-error.js";
 import { closedError, Link } from "./link.js";
-import { createRawClient, invoke, type ServerAddress } from "./raw-client.js";
+import { type Argument, createRawClient, invoke, type RawClient, type ServerAddress } from "./raw-client.js";
 
 /** The connections that all calls share. */
 export class LinkPool {
@@ -38,6 +38,19 @@ export class LinkPool {
       if (host !== undefined && port !== undefined) known.set(`${host}:${port}`, { host, port });
     }
     return [...known.values()];
+  }
+
+  /** The server that a call goes to: "" for the only one, undefined if a cluster decides it without a key. */
+  serverOf(call: string, args: readonly Argument[]): string | undefined {
+    if (!this.#config.clusterMode) return "";
+    const slot = new this.#ioredis.Command(call, args as (string | number | Buffer)[]).getSlot();
+    return slot === null ? undefined : this.#links[0]?.client.slots?.[slot]?.[0];
+  }
+
+  /** The connection to one server of a cluster; undefined if it is no part of it, or has none. */
+  node(server: string): RawClient | undefined {
+    const nodes = this.#links[0]?.client.nodes?.("all") ?? [];
+    return nodes.find(({ options }) => `${options?.host}:${options?.port}` === server);
   }
 
   onReady(callback: () => void): void {

@@ -21,6 +21,8 @@ export interface RawClient {
   pipeline(): RawBatch;
   /** The nodes of a cluster. */
   nodes?(role: "master" | "all"): RawClient[];
+  /** The servers of each slot of a cluster as `host:port`, the master first. */
+  readonly slots?: readonly (readonly string[] | undefined)[];
 }
 
 /** Calls that are sent together. */

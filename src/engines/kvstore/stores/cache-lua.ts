@@ -21,20 +21,30 @@ local function goneKey(tag) return KEYS[1] .. ':gone:' .. tag end
 local function tell(dropped) redis.pcall('PUBLISH', string.match(KEYS[1], '^(.*){%d+}$') .. 'gone', dropped) end
 `;
 
-/** ARGV: 1 for an invalidation. Replies a time that is later than that of every invalidation before. */
-export const beginLua = `
-local time = redis.call('TIME')
-local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local last = tonumber(redis.call('GET', KEYS[1]) or '0')
-if micros <= last then micros = last + 1 end
+/** A time that is later than that of every invalidation before. */
+const ticket = `
+local function ticket(clock)
+  local time = redis.call('TIME')
+  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  return math.max(micros, tonumber(redis.call('GET', clock) or '0') + 1)
+end
+`;
+
+/** ARGV: 1 for an invalidation. Replies its time. */
+export const beginLua = `${ticket}
+local micros = ticket(KEYS[1])
 if ARGV[1] == '1' then redis.call('SET', KEYS[1], string.format('%.0f', micros), 'EX', 604800) end
 return micros
 `;
 
-/** ARGV: lists of fields that the caller knows, a variant for each list. Replies 0 and the lists if they differ. */
-export const findLua = `
+/**
+ * ARGV: lists of fields that the caller knows, a variant for each list. Replies 0 and the lists if they differ, 1 and the
+ * entry, or 2 and a ticket for one that is to be made.
+ */
+export const findLua = `${ticket}
+local function missed() return {2, ticket(KEYS[1] .. ':clock')} end
 local names = redis.call('HGET', KEYS[2], 'n')
-if not names then return false end
+if not names then return missed() end
 if names ~= ARGV[1] then return {0, names} end
 local id = string.sub(KEYS[2], #KEYS[1] + 2)
 for i = 2, #ARGV do
@@ -50,7 +60,7 @@ for i = 2, #ARGV do
     if sound then return {1, found[1]} end
   end
 end
-return {1, false}
+return missed()
 `;
 
 /** ARGV: ticket, ttl, variant, its varying fields as JSON, the entry, its tags. Replies 1 if it was kept. */

@@ -12,7 +12,7 @@ const maxHints = 10_000;
 /** The fields by which entries of a key vary may change while we ask. */
 const maxRounds = 3;
 
-type FindReply = [isCurrent: 0 | 1, found: Buffer | null];
+type FindReply = [kind: 0, lists: Buffer] | [kind: 1, entry: Buffer] | [kind: 2, ticket: number];
 
 /**
  * Responses in the key-value store. An entry is found only while all its tags know it: a tag that is invalidated, or
@@ -22,7 +22,7 @@ type FindReply = [isCurrent: 0 | 1, found: Buffer | null];
 export class KvCacheStore implements CacheStore {
   readonly #parts: number;
   readonly #begin: KvScript<number>;
-  readonly #find: KvScript<FindReply | null>;
+  readonly #find: KvScript<FindReply>;
   readonly #put: KvScript<number>;
   readonly #remove: KvScript<number>;
   readonly #invalidate: KvScript<[dropped: number, ...dead: string[]]>;
@@ -30,6 +30,8 @@ export class KvCacheStore implements CacheStore {
   readonly #deleteLater: (root: string, dead: readonly string[]) => void;
   /** By key, the lists of fields by which its entries vary, as JSON, newest first. */
   readonly #hints = new Map<string, string>();
+  /** By key, the ticket that came with the reply that there is no entry: it saves a round trip. */
+  readonly #tickets = new Map<string, number>();
 
   constructor(kv: KvStore) {
     this.#parts = kv.clustered ? clusterParts : 1;
@@ -51,17 +53,27 @@ export class KvCacheStore implements CacheStore {
       const hint = this.#hints.get(id) ?? noFields;
       const variants = readNames(hint).map((names) => variantOf(names.map((name) => [name, field(name) ?? null])));
       const reply = await this.#find.run([root, `${root}:${id}`], [hint, ...variants]);
-      if (reply === null) return undefined;
-      const [isCurrent, found] = reply;
-      if (isCurrent === 1) return found === null ? undefined : decodeEntry(found);
-      this.#remember(id, String(found));
+      if (reply[0] === 1) return decodeEntry(reply[1]);
+      if (reply[0] === 2) {
+        if (this.#tickets.size >= maxHints) this.#tickets.clear();
+        // In a cluster the time is that of one server, which may be another.
+        if (this.#parts === 1) this.#tickets.set(key, reply[1]);
+        return undefined;
+      }
+      this.#remember(id, String(reply[1]));
     }
     return undefined;
   }
 
-  /** A ticket is the server's time: later than every invalidation that has ended. */
-  async begin(): Promise<number> {
-    return Number(await this.#begin.run([this.#clockKey], [0]));
+  /**
+   * A ticket is the server's time: later than every invalidation that has ended. One from a while ago does no harm: the
+   * entry is not kept if it was invalidated since.
+   */
+  begin(key?: string): number | Promise<number> {
+    const ticket = key === undefined ? undefined : this.#tickets.get(key);
+    if (ticket === undefined) return this.#begin.run([this.#clockKey], [0]).then(Number);
+    this.#tickets.delete(key!);
+    return ticket;
   }
 
   async put(ticket: number, key: string, entry: CacheEntry): Promise<boolean> {

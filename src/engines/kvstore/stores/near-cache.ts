@@ -52,8 +52,8 @@ export class NearCacheStore implements CacheStore {
     return this.#fetch(key, field);
   }
 
-  begin(): Promise<number> {
-    return this.#far.begin();
+  begin(key?: string): number | Promise<number> {
+    return this.#far.begin(key);
   }
 
   async put(ticket: number, key: string, entry: CacheEntry): Promise<boolean> {
