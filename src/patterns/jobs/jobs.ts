@@ -3,7 +3,7 @@ import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
 import { Doorbell } from "../../durable/doorbell.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
 import { pulseOf, watched } from "../../durable/pulse.js";
-import { deleteFinished } from "../../durable/retention.js";
+import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js";
 import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
 import { errorText, jsonText } from "../../durable/texts.js";
@@ -287,7 +287,7 @@ export class Jobs {
     const { retention: age, retentionCount: count } = this.settings;
     try {
       await deleteFinished(this.db, this.storage.table, { age, count });
-      await this.storage.deleteKeys();
+      await deleteKept(this.db, this.storage.keys, mostKept);
     } catch (error) {
       this.logger.warn("finished jobs were not deleted", { error });
     }

@@ -123,11 +123,6 @@ export class JobStorage {
     }
   }
 
-  /** Deletes keys whose time is over. */
-  async deleteKeys(): Promise<void> {
-    await this.db.execute(`delete from ${this.keys} where until <= statement_timestamp()`);
-  }
-
   /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
   async #add(items: readonly NewJob[]): Promise<string[]> {
     const texts = items.map(

@@ -1,9 +1,8 @@
+import { atOnce, deleteKept, inBatches, mostKept } from "../../durable/retention.js";
 import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
 import { hashText, type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
 
-/** Rows changed in one statement: a table that was never cleaned must not be locked for long. */
-const atOnce = 1000;
 const sweepInterval = 600_000;
 
 /** Deletes what is over, parks sagas that no worker can drive, and wakes waits whose message is there. */
@@ -58,8 +57,9 @@ export class Sweeper {
       );
       deleted = rowCount;
     }
-    await db.execute(`delete from ${ids} where until <= statement_timestamp()`);
-    await this.#repeat(
+    await deleteKept(db, ids, mostKept);
+    await inBatches(
+      db,
       `delete from ${inbox} where number in (
          select number from ${inbox}
          where saga_id is null and (at <= statement_timestamp() - $1 * interval '1 second'
@@ -130,13 +130,6 @@ export class Sweeper {
   /** The same, of which a failure is logged: it is repeated at intervals. */
   unparkSoon(known: readonly Known[]): Promise<void> {
     return this.#try(() => this.unpark(known));
-  }
-
-  async #repeat(text: string, params: readonly unknown[]): Promise<void> {
-    for (;;) {
-      const { rowCount } = await this.storage.db.execute(text, params);
-      if (rowCount < atOnce) return;
-    }
   }
 
   async #try(run: () => Promise<unknown>): Promise<void> {
