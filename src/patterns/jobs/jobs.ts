@@ -78,7 +78,7 @@ export class Jobs {
     });
     for (const job of jobs) this.add(job);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepInterval).unref();
-    void this.#sweep();
+    void this.#sweep(true);
   }
 
   add(job: JobSettings): void {
@@ -283,9 +283,10 @@ export class Jobs {
     }
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(isFirst = false): Promise<void> {
     const { retention: age, retentionCount: count } = this.settings;
     try {
+      if (isFirst) await this.storage.afterSetBack();
       await deleteFinished(this.db, this.storage.table, { age, count });
       await deleteKept(this.db, this.storage.keys, mostKept);
     } catch (error) {

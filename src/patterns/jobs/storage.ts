@@ -209,6 +209,24 @@ export class JobStorage {
     return found!;
   }
 
+  /**
+   * Moves the times of jobs that were added or begun in the future, as they are after the clock of the database was set back: the
+   * latest of them to the present, the others by as much. No job is run before its delay is over.
+   */
+  async afterSetBack(): Promise<void> {
+    await this.db.execute(
+      `with f as materialized (
+         select id, greatest(created_at, started_at) - statement_timestamp() as ahead from ${this.table}
+         where finished_at is null and greatest(created_at, started_at) > statement_timestamp() + interval '10 seconds'
+         order by id for update),
+       t as materialized (select statement_timestamp() as now, max(ahead) as ahead from f)
+       update ${this.table} j set run_at = run_at - t.ahead, created_at = least(created_at, now), started_at = least(started_at, now),
+         lease_until = least(lease_until, now + $1 * interval '1 millisecond')
+       from f, t where j.id = f.id`,
+      [this.leaseMs],
+    );
+  }
+
   /** Ends a job, or gives it back for another attempt; false if another worker has it. */
   settle({ id, token }: Leased, outcome: JobOutcome): Promise<boolean> {
     return this.#settled.add({ id, token, ...outcome });

@@ -67,6 +67,17 @@ export class Sweeper {
          order by number limit ${atOnce} for update skip locked)`,
       [kept, retentionCount],
     );
+    // Changed in the future: the clock of the database was set back. A wait whose time is not over goes on after it was woken.
+    await db.execute(
+      `with f as materialized (
+         select id from ${sagas} where finished_at is null and updated_at > statement_timestamp() + interval '10 seconds'
+         order by id desc for update)
+       update ${sagas} s set updated_at = statement_timestamp(), created_at = least(created_at, statement_timestamp()),
+         wake_at = least(wake_at, statement_timestamp()),
+         lease_until = least(lease_until, statement_timestamp() + $1 * interval '1 millisecond')
+       from f where s.id = f.id`,
+      [this.storage.leaseMs],
+    );
     // A message that was delivered in a transaction with an old snapshot may not have seen the wait.
     await db.execute(
       `update ${sagas} s set wake_at = clock_timestamp()
