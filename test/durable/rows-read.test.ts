@@ -119,6 +119,52 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     expect(claimed).toHaveLength(10);
   });
 
+  it("A claim beside a long transaction reads few blocks from the place on where jobs that have ended stop", async () => {
+    const ended = 20_000;
+    await db.execute(
+      `insert into stoa.jobs (name, value, priority, run_at) select 'ended', '{}', 0, clock_timestamp() - (1 + random()) * interval '1 minute'
+       from generate_series(1, ${ended})`,
+    );
+    const jobs = new JobStorage(db, "stoa", "me", 6000);
+    const { counted, blocks } = counting();
+    const counter = new JobStorage(counted, "stoa", "me", 6000);
+    await db.transaction(
+      async (tx) => {
+        await tx.fetchval("select count(*) from stoa.jobs where name = 'ended'");
+        await db.execute("update stoa.jobs set status = 'done', finished_at = clock_timestamp() where name = 'ended'");
+        const low = await jobs.lowest("ended");
+        const { id } = await jobs.insert({ name: "ended", key: null, value: "1", delay: 0, priority: 0 }, db);
+        await counter.claim("ended", 10);
+        await counter.claim("ended", 10, [], low);
+        expect(await jobs.claim("ended", 10, [], low)).toMatchObject([{ id }]);
+      },
+      { isolation: "repeatable read" },
+    );
+    const [all, few] = blocks;
+    expect(all).toBeGreaterThan(ended);
+    expect(few).toBeLessThan(1000);
+    await db.execute("delete from stoa.jobs where name = 'ended'");
+  });
+
+  it("The place from which claims begin is before every job that is free, those of dead workers too", async () => {
+    const jobs = new JobStorage(db, "stoa", "me", 6000);
+    const add = (hours: number, lease: string) =>
+      db.fetchval<number>(
+        `insert into stoa.jobs (name, value, run_at, owner, lease_until)
+         values ('left', '1', clock_timestamp() - $1::int * interval '1 hour', 'dead', ${lease})
+         returning extract(epoch from run_at)::float8`,
+        [hours],
+      );
+    await add(2, "clock_timestamp() + interval '1 hour'");
+    const now = await jobs.lowest("left");
+    const left = await add(1, "clock_timestamp() - interval '1 second'");
+    expect(now).toBeGreaterThan(left! + 3000);
+    const low = await jobs.lowest("left");
+    expect(low).toBeGreaterThan(left! - 1);
+    expect(await jobs.claim("left", 10, [], low)).toHaveLength(1);
+    await db.execute("delete from stoa.jobs where name = 'left'");
+  });
+
   it("The claim of sagas and the look for the next one read few blocks", async () => {
     const { counted, blocks } = counting();
     const known = [{ name: "sleepy", version: 1, steps: "step a" }];

@@ -17,6 +17,7 @@ import { backoff } from "../../kit/time/backoff.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
+import { Claims } from "./claims.js";
 import { NextDue } from "./next-due.js";
 import {
   type EnqueueOptions,
@@ -83,10 +84,11 @@ export class Jobs {
 
   add(job: JobSettings): void {
     const due = new NextDue(this.storage, job.name);
+    const claims = new Claims(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
       { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs: this.#leaseMs, pollMs: this.#pollMs },
       {
-        claim: (limit, inProgress) => this.storage.claim(job.name, limit, inProgress),
+        claim: (limit, inProgress) => claims.claim(limit, inProgress),
         renew: (items) => this.storage.renew(items),
         nextDue: () => due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),

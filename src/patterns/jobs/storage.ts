@@ -149,15 +149,17 @@ export class JobStorage {
 
   /**
    * Jobs of each priority are in the index by their time, so only those that are due are read, however many wait for later: the
-   * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other.
+   * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other. Jobs
+   * before `low`, in seconds, are not read.
    */
-  claim(name: string, limit: number, inProgress: readonly string[] = []): Promise<JobRow[]> {
+  claim(name: string, limit: number, inProgress: readonly string[] = [], low = 0): Promise<JobRow[]> {
     return this.db.fetch<JobRow>(
       `with recursive p as (
-         (select priority from ${this.table} where name = $1 and finished_at is null order by priority desc limit 1)
+         (select priority from ${this.table} where name = $1 and finished_at is null and run_at >= to_timestamp($6)
+           order by priority desc limit 1)
          union all
          select (select j.priority from ${this.table} j where j.name = $1 and j.finished_at is null and j.priority < p.priority
-           order by j.priority desc limit 1)
+           and j.run_at >= to_timestamp($6) order by j.priority desc limit 1)
          from p where p.priority is not null)
        update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
          lost = lost + case when owner is null then 0 else 1 end, started_at = clock_timestamp(),
@@ -166,12 +168,24 @@ export class JobStorage {
          select due.id from p cross join lateral (
            select j.id from ${this.table} j
            where j.name = $1 and j.finished_at is null and j.priority = p.priority and j.run_at <= statement_timestamp()
-             and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+             and j.run_at >= to_timestamp($6) and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
            order by j.run_at, j.id limit $4 for update skip locked) due
          limit $4))
        returning id::text, token, value, attempts, lost, cancel, trace`,
-      [name, this.owner, this.leaseMs, limit, inProgress],
+      [name, this.owner, this.leaseMs, limit, inProgress, low],
     );
+  }
+
+  /** The time before which no job of a name is free, in seconds. The last second is left to transactions that add jobs. */
+  async lowest(name: string): Promise<number> {
+    const found = await this.db.fetchval<number>(
+      `with t as materialized (select statement_timestamp() - interval '1 second' as low)
+       select extract(epoch from coalesce((select j.run_at from ${this.table} j
+         where j.name = $1 and j.finished_at is null and j.run_at < t.low and ${freeText(this.schema, "j", "statement_timestamp()")}
+         order by j.run_at limit 1) - interval '1 millisecond', t.low))::float8 from t`,
+      [name],
+    );
+    return found!;
   }
 
   async renew(items: readonly Leased[]): Promise<Renewals> {
