@@ -35,6 +35,8 @@ import { jobTables } from "./tables.js";
 const drainGrace = 10_000;
 const sweepInterval = 600_000;
 const longestPause = 3_600_000;
+/** Losses after which a job may be one that ends its process. The first may be a deployment. */
+const suspectAfter = 2;
 
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
@@ -177,6 +179,13 @@ export class Jobs {
         ? (["cancelled", null] as const)
         : (["failed", "the job did not end"] as const);
       void this.#settle(row, status, error).then(end, failed);
+      return;
+    }
+    // Jobs that were lost together, and one of them has ended the process: after pauses by chance they are not begun together.
+    const reason = `the worker of the job was lost ${row.lost} times`;
+    if (row.lost >= suspectAfter && row.error !== reason) {
+      const pause = backoff(row.lost - suspectAfter, 1000, longestPause, 2, 1);
+      void this.storage.postpone(row, pause, reason).then(() => end(true), failed);
       return;
     }
     const span = this.#span(job, row);

@@ -12,6 +12,8 @@ export interface JobRow extends Leased {
   readonly attempts: number;
   /** Those without an end: their worker has died, or was paused past its lease. */
   readonly lost: number;
+  /** The error of the last attempt, or the reason why it was given back. */
+  readonly error: string | null;
   readonly cancel: boolean;
   readonly trace: StoredTrace | null;
 }
@@ -171,7 +173,7 @@ export class JobStorage {
              and j.run_at >= to_timestamp($6) and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
            order by j.run_at, j.id limit $4 for update skip locked) due
          limit $4))
-       returning id::text, token, value, attempts, lost, cancel, trace`,
+       returning id::text, token, value, attempts, lost, error, cancel, trace`,
       [name, this.owner, this.leaseMs, limit, inProgress, low],
     );
   }
@@ -296,6 +298,15 @@ export class JobStorage {
     );
     const changed = new Set(rows.rows.map(([id, token]) => `${token} ${id}`));
     return items.map(({ id, token }) => changed.has(`${token} ${id}`));
+  }
+
+  /** Gives a job back that was not begun: this is no attempt. */
+  async postpone({ id, token }: Leased, milliseconds: number, reason: string): Promise<void> {
+    await this.db.execute(
+      `update ${this.table} set owner = null, lease_until = '-infinity', attempts = attempts - 1, error = $4,
+         run_at = clock_timestamp() + $3::float8 * interval '1 millisecond' where id = $1 and token = $2`,
+      [id, token, milliseconds, reason],
+    );
   }
 
   async progress({ id, token }: Leased, value: string): Promise<void> {
