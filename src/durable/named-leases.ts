@@ -1,6 +1,9 @@
 import type { Database } from "../engines/db/database.js";
 import { freeText } from "./silent-workers.js";
 
+/** Milliseconds by which a lease may end later than one that is written now. */
+const leastRoom = 300_000;
+
 /** A table of leases: one row for each name, with its owner, its token and the end of its lease. */
 export class NamedLeases<Claim extends { readonly token: number }> {
   readonly #db: Database;
@@ -18,14 +21,18 @@ export class NamedLeases<Claim extends { readonly token: number }> {
     this.#field = field;
   }
 
-  /** Null while another process has the lease. */
+  /**
+   * Null while another process has the lease. One that ends far later than any that is written now is from a time before the clock
+   * of the database was set back; processes with other leases are given room.
+   */
   claim(name: string, owner: string, leaseMs: number, start?: unknown): Promise<Claim | null> {
     const [column, value] = this.#field === null ? ["", ""] : [`, ${this.#field}`, ", $4"];
     return this.#db.fetchrow<Claim & object>(
       `insert into ${this.#table} as l (${this.#name}, owner, token, lease_until${column})
        values ($1, $2, 1, clock_timestamp() + $3 * interval '1 millisecond'${value})
        on conflict (${this.#name}) do update set owner = excluded.owner, token = l.token + 1, lease_until = excluded.lease_until
-       where ${freeText(this.#schema, "l", "clock_timestamp()")} returning token${column}`,
+       where ${freeText(this.#schema, "l", "clock_timestamp()")}
+         or l.lease_until > clock_timestamp() + greatest($3 * 10, ${leastRoom}) * interval '1 millisecond' returning token${column}`,
       [name, owner, leaseMs, ...(this.#field === null ? [] : [start])],
       { timeout: leaseMs / 1000 },
     );

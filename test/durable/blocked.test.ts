@@ -13,7 +13,7 @@ const patient = { timeout: 120_000, interval: 50 };
 const program = join(import.meta.dirname, "blocking-process.ts");
 /** Long enough for the thread of a machine that is busy. */
 const leaseMs = 9000;
-const blockMs = 20_000;
+const blockMs = 14_000;
 
 /** Two workers with a database of their own. */
 class Workers {

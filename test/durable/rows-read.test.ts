@@ -34,7 +34,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     const soon = "clock_timestamp() + interval '1 hour' + n * interval '1 millisecond'";
     await db.script(`
       insert into stoa.jobs (name, value, priority, run_at) select 'work', '{}', n % 3, ${soon} from generate_series(1, ${waiting}) n;
-      insert into stoa.sagas (id, name, version, input, wake_at) select n, 'sleepy', 1, '{}', ${soon} from generate_series(1, ${waiting}) n;
+      insert into stoa.sagas (id, name, version, input, wake_at, waiting_for) select n, 'sleepy', 1, '{}', ${soon}, 's' || n from generate_series(1, ${waiting}) n;
       insert into stoa.outbox (broker, topic, message_id, headers, size, state, due_at)
         select 'kafka', 't', n, '{}', 1, 'delayed', ${soon} from generate_series(1, ${waiting}) n;
       insert into stoa.jobs (name, value, priority) select 'work', '{}', n % 3 from generate_series(1, 10) n;
@@ -76,23 +76,35 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   /** Far more than the ten rows that are due take, and far fewer than the rows that wait. */
   const few = 1000;
 
-  it("Counts read a bounded number of rows, and jobs in progress are counted beside any backlog", async () => {
+  it("Counts read a bounded number of rows, and show work in progress beside any backlog", async () => {
     const claimed = await new JobStorage(db, "stoa", "me", 60_000).claim("work", 4);
     expect(claimed).toHaveLength(4);
     const jobs = new JobRecords(db, "stoa.jobs");
     expect(await jobs.counts()).toMatchObject({ waiting: 100_000, running: 4, failed: 0 });
+    // Those that are due of an earlier name, and of a higher priority.
     await db.script(`
-      update stoa.jobs set owner = null, lease_until = '-infinity' where owner = 'me';
-      insert into stoa.sagas (id, name, version, input, status) values ('parked', 'sleepy', 1, '{}', 'parked')`);
+      insert into stoa.jobs (name, value) select 'backlog', '{}' from generate_series(1, 100001) n;
+      insert into stoa.jobs (name, value, priority) select 'work', '{}', 9 from generate_series(1, 30000) n;
+      insert into stoa.sagas (id, name, version, input, status) values ('parked', 'sleepy', 1, '{}', 'parked');`);
+    await db.execute("vacuum analyze stoa.jobs");
+    expect(await jobs.counts()).toMatchObject({ waiting: 100_000, running: 4, failed: 0 });
     const sagas = { db, storage: new SagaStorage(db, "stoa", "me", 6000) };
     const { open } = await new SagaAdmin(sagas as never).counts();
-    expect(open).toEqual({ running: 100_000, parked: 1 });
-    await db.execute("delete from stoa.sagas where id = 'parked'");
+    expect(open).toEqual({ waiting: 100_000, running: 10, parked: 1 });
+    await db.execute(
+      "insert into stoa.sagas (id, name, version, input, status) select 'p' || n, 's', 1, '{}', 'parked' from generate_series(1, 100000) n",
+    );
+    expect(await new SagaAdmin(sagas as never).parked()).toBe(100_000);
     const { counted, blocks } = counting();
     await new JobRecords(counted, "stoa.jobs").counts();
     await new SagaAdmin({ ...sagas, db: counted } as never).counts();
     const whole = await db.fetchval<number>("select (pg_table_size('stoa.jobs') / 8192)::int");
     expect(blocks[0]!).toBeLessThan(whole!);
+    await db.script(`
+      update stoa.jobs set owner = null, lease_until = '-infinity' where owner = 'me';
+      delete from stoa.jobs where name = 'backlog' or priority = 9;
+      delete from stoa.sagas where status = 'parked';`);
+    for (const table of ["jobs", "sagas"]) await db.execute(`vacuum analyze stoa.${table}`);
   });
 
   it("The claim of jobs, the look for the next one and the age of the oldest read few blocks", async () => {
@@ -105,6 +117,52 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     expect(Math.max(...blocks)).toBeLessThan(few);
     const claimed = await new JobStorage(db, "stoa", "me", 6000).claim("work", 20);
     expect(claimed).toHaveLength(10);
+  });
+
+  it("A claim beside a long transaction reads few blocks from the place on where jobs that have ended stop", async () => {
+    const ended = 20_000;
+    await db.execute(
+      `insert into stoa.jobs (name, value, priority, run_at) select 'ended', '{}', 0, clock_timestamp() - (1 + random()) * interval '1 minute'
+       from generate_series(1, ${ended})`,
+    );
+    const jobs = new JobStorage(db, "stoa", "me", 6000);
+    const { counted, blocks } = counting();
+    const counter = new JobStorage(counted, "stoa", "me", 6000);
+    await db.transaction(
+      async (tx) => {
+        await tx.fetchval("select count(*) from stoa.jobs where name = 'ended'");
+        await db.execute("update stoa.jobs set status = 'done', finished_at = clock_timestamp() where name = 'ended'");
+        const low = await jobs.lowest("ended");
+        const { id } = await jobs.insert({ name: "ended", key: null, value: "1", delay: 0, priority: 0 }, db);
+        await counter.claim("ended", 10);
+        await counter.claim("ended", 10, [], low);
+        expect(await jobs.claim("ended", 10, [], low)).toMatchObject([{ id }]);
+      },
+      { isolation: "repeatable read" },
+    );
+    const [all, few] = blocks;
+    expect(all).toBeGreaterThan(ended);
+    expect(few).toBeLessThan(1000);
+    await db.execute("delete from stoa.jobs where name = 'ended'");
+  });
+
+  it("The place from which claims begin is before every job that is free, those of dead workers too", async () => {
+    const jobs = new JobStorage(db, "stoa", "me", 6000);
+    const add = (hours: number, lease: string) =>
+      db.fetchval<number>(
+        `insert into stoa.jobs (name, value, run_at, owner, lease_until)
+         values ('left', '1', clock_timestamp() - $1::int * interval '1 hour', 'dead', ${lease})
+         returning extract(epoch from run_at)::float8`,
+        [hours],
+      );
+    await add(2, "clock_timestamp() + interval '1 hour'");
+    const now = await jobs.lowest("left");
+    const left = await add(1, "clock_timestamp() - interval '1 second'");
+    expect(now).toBeGreaterThan(left! + 3000);
+    const low = await jobs.lowest("left");
+    expect(low).toBeGreaterThan(left! - 1);
+    expect(await jobs.claim("left", 10, [], low)).toHaveLength(1);
+    await db.execute("delete from stoa.jobs where name = 'left'");
   });
 
   it("The claim of sagas and the look for the next one read few blocks", async () => {

@@ -11,6 +11,7 @@ import { randomState } from "./random-states.js";
 import { runDown, runUp } from "./run-operations.js";
 
 const renames = [true, false] as const;
+const long = process.env["STOA_LONG"] === "1";
 
 /** Asks until there is nothing left to ask: everything that may have been renamed was, or nothing was. */
 function detect(from: SchemaState, to: SchemaState, renamed: boolean) {
@@ -31,7 +32,7 @@ describe("the changes between any two schemas", () => {
         expect(operations.reduce((state, operation) => operation.apply(state), from)).toEqual(to);
         expect(detectChanges(to, { state: to })).toEqual({ operations: [], questions: [] });
       }),
-      { numRuns: 300 },
+      { numRuns: long ? 300 : 100 },
     );
   });
 
@@ -70,7 +71,7 @@ describe("the changes between any two schemas", () => {
             await runDown(db, operations, from);
             expect(await fingerprint(db)).toEqual(before);
           }),
-          { numRuns: 12 },
+          { numRuns: long ? 12 : 5 },
         );
       },
       240_000,

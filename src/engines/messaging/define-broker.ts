@@ -70,8 +70,10 @@ export function defineBroker<Config>(
       const context = { application: groupOf(host), logger: host.logger };
       const broker = messagingState(host).replacement?.(name) ?? (await definition.create(settings, context));
       // Topics find a broker by its name.
-      if (broker.name !== name && messagingState(host).replacement === null)
+      if (broker.name !== name && messagingState(host).replacement === null) {
+        await broker.close();
         throw new ValueError(`defineBroker('${name}') has created a broker of the name ${show(broker.name)}`);
+      }
       messaging.add(broker);
       return broker;
     },

@@ -3,7 +3,7 @@ import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
 import { Doorbell } from "../../durable/doorbell.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
 import { pulseOf, watched } from "../../durable/pulse.js";
-import { deleteFinished } from "../../durable/retention.js";
+import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js";
 import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
 import { errorText, jsonText } from "../../durable/texts.js";
@@ -17,6 +17,7 @@ import { backoff } from "../../kit/time/backoff.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
+import { Claims } from "./claims.js";
 import { NextDue } from "./next-due.js";
 import {
   type EnqueueOptions,
@@ -34,6 +35,8 @@ import { jobTables } from "./tables.js";
 const drainGrace = 10_000;
 const sweepInterval = 600_000;
 const longestPause = 3_600_000;
+/** Losses after which a job may be one that ends its process. The first may be a deployment. */
+const suspectAfter = 2;
 
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
@@ -78,15 +81,16 @@ export class Jobs {
     });
     for (const job of jobs) this.add(job);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepInterval).unref();
-    void this.#sweep();
+    void this.#sweep(true);
   }
 
   add(job: JobSettings): void {
     const due = new NextDue(this.storage, job.name);
+    const claims = new Claims(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
       { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs: this.#leaseMs, pollMs: this.#pollMs },
       {
-        claim: (limit, inProgress) => this.storage.claim(job.name, limit, inProgress),
+        claim: (limit, inProgress) => claims.claim(limit, inProgress),
         renew: (items) => this.storage.renew(items),
         nextDue: () => due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),
@@ -175,6 +179,13 @@ export class Jobs {
         ? (["cancelled", null] as const)
         : (["failed", "the job did not end"] as const);
       void this.#settle(row, status, error).then(end, failed);
+      return;
+    }
+    // Jobs that were lost together, and one of them has ended the process: after pauses by chance they are not begun together.
+    const reason = `the worker of the job was lost ${row.lost} times`;
+    if (row.lost >= suspectAfter && row.error !== reason) {
+      const pause = backoff(row.lost - suspectAfter, 1000, longestPause, 2, 1);
+      void this.storage.postpone(row, pause, reason).then(() => end(true), failed);
       return;
     }
     const span = this.#span(job, row);
@@ -283,11 +294,12 @@ export class Jobs {
     }
   }
 
-  async #sweep(): Promise<void> {
+  async #sweep(isFirst = false): Promise<void> {
     const { retention: age, retentionCount: count } = this.settings;
     try {
+      if (isFirst) await this.storage.afterSetBack();
       await deleteFinished(this.db, this.storage.table, { age, count });
-      await this.storage.deleteKeys();
+      await deleteKept(this.db, this.storage.keys, mostKept);
     } catch (error) {
       this.logger.warn("finished jobs were not deleted", { error });
     }

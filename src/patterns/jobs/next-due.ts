@@ -24,6 +24,7 @@ export class NextDue {
   async next(): Promise<number | null> {
     const withLeases = performance.now() >= this.#leasesAt;
     const { at, due, lease } = await this.#storage.look(this.#name, this.#lookedAt, withLeases);
+    if (at < this.#lookedAt - 1) await this.#storage.afterSetBack();
     // Times of the table have microseconds, which the number may not hold.
     this.#lookedAt = at - 0.001;
     if (withLeases) this.#leasesAt = performance.now() + Math.min(lease ?? Infinity, this.#storage.leaseMs);

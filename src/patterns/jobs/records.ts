@@ -27,7 +27,7 @@ export interface JobInfo {
 const infoFields = `id::text, name, key, status, owner is not null and lease_until > clock_timestamp() as running, value, priority,
   attempts, progress, error, run_at as "runAt", started_at as "startedAt", created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** Counts of jobs. 100000 stands for as many and more. */
+/** Counts of jobs; 100000 that wait or have failed stand for as many and more. */
 export interface JobCounts {
   /** Jobs that are due or delayed, and those in progress. */
   readonly waiting: number;
@@ -70,20 +70,32 @@ export class JobRecords {
     );
   }
 
-  /** Counts jobs that are due and delayed ones apart, by the index: those in progress are not hidden behind a backlog for later. */
+  /**
+   * Jobs in progress stand before those that wait, by their priority and their time. The first ones of each name and priority are
+   * read, so no backlog hides them; all of them, if there are at most 100000 jobs that are due.
+   */
   async counts(): Promise<JobCounts> {
-    const some = (when: string): string => `(select j.* from n cross join lateral (
-      select owner, lease_until from ${this.#table} j where j.name = n.name and j.finished_at is null and ${when}
-      limit ${mostCounted}) j limit ${mostCounted})`;
     const row = await this.#db.fetchrow<Omit<JobCounts, "oldestDueSeconds">>(
-      `with recursive n as (${this.#names}),
-       due as (
-         select count(*) as all, count(*) filter (where owner is not null and lease_until > statement_timestamp()) as running
-         from ${some("j.run_at <= statement_timestamp()")} j),
-       later as (select count(*) as all from ${some("j.run_at > statement_timestamp()")} j)
-       select least(due.all - due.running + later.all, ${mostCounted})::int as waiting, due.running::int as running,
+      `with recursive p as (
+         (select name, priority from ${this.#table} where finished_at is null order by name, priority desc limit 1)
+         union all
+         select next.* from p cross join lateral (
+           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name = p.name and j.priority < p.priority
+             order by j.priority desc limit 1)
+           union all
+           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name > p.name
+             order by j.name, j.priority desc limit 1)
+           limit 1) next),
+       r as materialized (
+         select count(*) filter (where owner is not null and lease_until > statement_timestamp()) as running
+         from p cross join lateral (
+           select owner, lease_until from ${this.#table} j
+           where j.name = p.name and j.priority = p.priority and j.finished_at is null and j.run_at <= statement_timestamp()
+           order by j.run_at, j.id limit (select greatest(${mostCounted} / count(*), 1000) from p)) j)
+       select running::int, (select count(*) - running from (
+           select from ${this.#table} where finished_at is null order by name, run_at limit ${mostCounted} + (select running from r)) j)::int as waiting,
          (select count(*)::int from (select from ${this.#table} where status = 'failed' limit ${mostCounted}) f) as failed
-       from due, later`,
+       from r`,
     );
     return { ...row!, oldestDueSeconds: await this.oldestDueSeconds() };
   }

@@ -12,6 +12,8 @@ export interface JobRow extends Leased {
   readonly attempts: number;
   /** Those without an end: their worker has died, or was paused past its lease. */
   readonly lost: number;
+  /** The error of the last attempt, or the reason why it was given back. */
+  readonly error: string | null;
   readonly cancel: boolean;
   readonly trace: StoredTrace | null;
 }
@@ -123,11 +125,6 @@ export class JobStorage {
     }
   }
 
-  /** Deletes keys whose time is over. */
-  async deleteKeys(): Promise<void> {
-    await this.db.execute(`delete from ${this.keys} where until <= statement_timestamp()`);
-  }
-
   /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
   async #add(items: readonly NewJob[]): Promise<string[]> {
     const texts = items.map(
@@ -154,15 +151,17 @@ export class JobStorage {
 
   /**
    * Jobs of each priority are in the index by their time, so only those that are due are read, however many wait for later: the
-   * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other.
+   * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other. Jobs
+   * before `low`, in seconds, are not read.
    */
-  claim(name: string, limit: number, inProgress: readonly string[] = []): Promise<JobRow[]> {
+  claim(name: string, limit: number, inProgress: readonly string[] = [], low = 0): Promise<JobRow[]> {
     return this.db.fetch<JobRow>(
       `with recursive p as (
-         (select priority from ${this.table} where name = $1 and finished_at is null order by priority desc limit 1)
+         (select priority from ${this.table} where name = $1 and finished_at is null and run_at >= to_timestamp($6)
+           order by priority desc limit 1)
          union all
          select (select j.priority from ${this.table} j where j.name = $1 and j.finished_at is null and j.priority < p.priority
-           order by j.priority desc limit 1)
+           and j.run_at >= to_timestamp($6) order by j.priority desc limit 1)
          from p where p.priority is not null)
        update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
          lost = lost + case when owner is null then 0 else 1 end, started_at = clock_timestamp(),
@@ -171,12 +170,24 @@ export class JobStorage {
          select due.id from p cross join lateral (
            select j.id from ${this.table} j
            where j.name = $1 and j.finished_at is null and j.priority = p.priority and j.run_at <= statement_timestamp()
-             and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+             and j.run_at >= to_timestamp($6) and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
            order by j.run_at, j.id limit $4 for update skip locked) due
          limit $4))
-       returning id::text, token, value, attempts, lost, cancel, trace`,
-      [name, this.owner, this.leaseMs, limit, inProgress],
+       returning id::text, token, value, attempts, lost, error, cancel, trace`,
+      [name, this.owner, this.leaseMs, limit, inProgress, low],
     );
+  }
+
+  /** The time before which no job of a name is free, in seconds. The last second is left to transactions that add jobs. */
+  async lowest(name: string): Promise<number> {
+    const found = await this.db.fetchval<number>(
+      `with t as materialized (select statement_timestamp() - interval '1 second' as low)
+       select extract(epoch from coalesce((select j.run_at from ${this.table} j
+         where j.name = $1 and j.finished_at is null and j.run_at < t.low and ${freeText(this.schema, "j", "statement_timestamp()")}
+         order by j.run_at limit 1) - interval '1 millisecond', t.low))::float8 from t`,
+      [name],
+    );
+    return found!;
   }
 
   async renew(items: readonly Leased[]): Promise<Renewals> {
@@ -212,6 +223,24 @@ export class JobStorage {
       [name, since, withLeases],
     );
     return found!;
+  }
+
+  /**
+   * Moves the times of jobs that were added or begun in the future, as they are after the clock of the database was set back: the
+   * latest of them to the present, the others by as much. No job is run before its delay is over.
+   */
+  async afterSetBack(): Promise<void> {
+    await this.db.execute(
+      `with f as materialized (
+         select id, greatest(created_at, started_at) - statement_timestamp() as ahead from ${this.table}
+         where finished_at is null and greatest(created_at, started_at) > statement_timestamp() + interval '10 seconds'
+         order by id for update),
+       t as materialized (select statement_timestamp() as now, max(ahead) as ahead from f)
+       update ${this.table} j set run_at = run_at - t.ahead, created_at = least(created_at, now), started_at = least(started_at, now),
+         lease_until = least(lease_until, now + $1 * interval '1 millisecond')
+       from f, t where j.id = f.id`,
+      [this.leaseMs],
+    );
   }
 
   /** Ends a job, or gives it back for another attempt; false if another worker has it. */
@@ -269,6 +298,15 @@ export class JobStorage {
     );
     const changed = new Set(rows.rows.map(([id, token]) => `${token} ${id}`));
     return items.map(({ id, token }) => changed.has(`${token} ${id}`));
+  }
+
+  /** Gives a job back that was not begun: this is no attempt. */
+  async postpone({ id, token }: Leased, milliseconds: number, reason: string): Promise<void> {
+    await this.db.execute(
+      `update ${this.table} set owner = null, lease_until = '-infinity', attempts = attempts - 1, error = $4,
+         run_at = clock_timestamp() + $3::float8 * interval '1 millisecond' where id = $1 and token = $2`,
+      [id, token, milliseconds, reason],
+    );
   }
 
   async progress({ id, token }: Leased, value: string): Promise<void> {

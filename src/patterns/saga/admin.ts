@@ -145,9 +145,10 @@ export class SagaAdmin {
   async counts(): Promise<SagaCounts> {
     const { db, storage } = this.#around;
     const rows = await db.fetch<{ status: SagaStatus; count: number }>(
-      `select s.status, count(*)::int as count from unnest(array['running', 'compensating', 'parked']) as v (status),
-         lateral (select ${statusColumn} as status from ${storage.sagas} s where s.finished_at is null and s.status = v.status
-           limit ${mostCounted}) s
+      `select s.status, least(count(*), ${mostCounted})::int as count
+       from unnest(array['running', 'compensating', 'parked']) as v (status), (values (true), (false)) as w (waits),
+         lateral (select ${statusColumn} as status from ${storage.sagas} s
+           where s.finished_at is null and s.status = v.status and (s.waiting_for is not null) = w.waits limit ${mostCounted}) s
        group by 1`,
     );
     const open: Partial<Record<SagaStatus, number>> = {};
@@ -166,10 +167,11 @@ export class SagaAdmin {
     return Math.max(seconds ?? 0, 0);
   }
 
-  /** @internal The number of parked executions. */
+  /** @internal The number of parked executions; 100000 stands for as many and more. */
   async parked(): Promise<number> {
     const { db, storage } = this.#around;
-    const text = `select count(*)::int from ${storage.sagas} where status = 'parked' and finished_at is null`;
+    const text = `select count(*)::int from (
+      select from ${storage.sagas} where status = 'parked' and finished_at is null limit ${mostCounted}) s`;
     return (await db.fetchval<number>(text))!;
   }
 

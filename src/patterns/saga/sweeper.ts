@@ -1,9 +1,8 @@
+import { atOnce, deleteKept, inBatches, mostKept } from "../../durable/retention.js";
 import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
 import { hashText, type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
 
-/** Rows changed in one statement: a table that was never cleaned must not be locked for long. */
-const atOnce = 1000;
 const sweepInterval = 600_000;
 
 /** Deletes what is over, parks sagas that no worker can drive, and wakes waits whose message is there. */
@@ -58,14 +57,26 @@ export class Sweeper {
       );
       deleted = rowCount;
     }
-    await db.execute(`delete from ${ids} where until <= statement_timestamp()`);
-    await this.#repeat(
+    await deleteKept(db, ids, mostKept);
+    await inBatches(
+      db,
       `delete from ${inbox} where number in (
          select number from ${inbox}
          where saga_id is null and (at <= statement_timestamp() - $1 * interval '1 second'
            or number <= (select number from ${inbox} where saga_id is null order by number desc offset $2 limit 1))
          order by number limit ${atOnce} for update skip locked)`,
       [kept, retentionCount],
+    );
+    // Changed in the future: the clock of the database was set back. A wait whose time is not over goes on after it was woken.
+    await db.execute(
+      `with f as materialized (
+         select id from ${sagas} where finished_at is null and updated_at > statement_timestamp() + interval '10 seconds'
+         order by id desc for update)
+       update ${sagas} s set updated_at = statement_timestamp(), created_at = least(created_at, statement_timestamp()),
+         wake_at = least(wake_at, statement_timestamp()),
+         lease_until = least(lease_until, statement_timestamp() + $1 * interval '1 millisecond')
+       from f where s.id = f.id`,
+      [this.storage.leaseMs],
     );
     // A message that was delivered in a transaction with an old snapshot may not have seen the wait.
     await db.execute(
@@ -130,13 +141,6 @@ export class Sweeper {
   /** The same, of which a failure is logged: it is repeated at intervals. */
   unparkSoon(known: readonly Known[]): Promise<void> {
     return this.#try(() => this.unpark(known));
-  }
-
-  async #repeat(text: string, params: readonly unknown[]): Promise<void> {
-    for (;;) {
-      const { rowCount } = await this.storage.db.execute(text, params);
-      if (rowCount < atOnce) return;
-    }
   }
 
   async #try(run: () => Promise<unknown>): Promise<void> {

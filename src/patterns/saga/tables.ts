@@ -101,5 +101,10 @@ create table if not exists "${schema}".saga_ids (
 alter table "${schema}".sagas add column if not exists lost int not null default 0;
 create index if not exists saga_ids_until on "${schema}".saga_ids (until);
 `,
+    (schema) => `
+-- Those that wait are counted apart from those that run.
+drop index if exists "${schema}".sagas_open;
+create index sagas_open on "${schema}".sagas (status, (waiting_for is not null)) where finished_at is null;
+`,
   ],
 };

@@ -10,9 +10,9 @@ const url = service("rabbitmq");
 const program = fileURLToPath(new URL("./amqp-killer-program.ts", import.meta.url));
 
 describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
-  it.each((["quorum", "classic"] as const).flatMap((queueType) => [1, 3].map((workers) => ({ queueType, workers }))))(
+  it.for((["quorum", "classic"] as const).flatMap((queueType) => [1, 3].map((workers) => ({ queueType, workers }))))(
     "Only the message that kills is a dead letter, and its neighbours are handled ($workers workers, $queueType queue)",
-    async ({ queueType, workers }) => {
+    async ({ queueType, workers }, context) => {
       const topic = uniqueTopic("killer");
       const maxDeliveries = 4;
       const client = await connected({ connect: () => createAmqpBroker({ url: url!, queueType }) });
@@ -25,7 +25,7 @@ describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
       );
       const lines: string[] = [];
       const settings: KillerSettings = { url: url!, queueType, topic, maxDeliveries };
-      const fleet = Array.from({ length: workers }, () => supervised(program, settings, lines));
+      const fleet = Array.from({ length: workers }, () => supervised(context, program, settings, lines));
       const dead = async () => (await client.deadLetters.list(topic)).map(({ text }) => text);
       const neighbours = values.slice(1).map((value) => `end ${value}`);
       await until(() => neighbours.every((line) => lines.includes(line)), "the neighbours are handled", 60_000);

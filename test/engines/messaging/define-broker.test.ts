@@ -163,11 +163,12 @@ describe("errors of brokers from outside", () => {
     await app.start();
   });
 
-  it("A definition whose broker has another name is refused at the start", async () => {
-    const dove = defineBroker({ name: "dove", config: PigeonConfig, create: () => new MemoryBroker() });
+  it("A definition whose broker has another name is refused at the start, and its broker is closed", async () => {
+    const dove = defineBroker({ name: "dove", config: PigeonConfig, create: (settings) => new PigeonBroker(settings) });
     await expect(makeApp().install(dove).start()).rejects.toThrow(
-      `defineBroker('dove') has created a broker of the name "memory"`,
+      `defineBroker('dove') has created a broker of the name "pigeon"`,
     );
+    expect(log).toEqual(["close"]);
   });
 
   it("A broker made for another version of the contract is refused with the cure", () => {

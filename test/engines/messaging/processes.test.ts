@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { startFauxqs } from "fauxqs";
 import { type Broker, createAmqpBroker, createKafkaBroker, createSqsBroker } from "stoa/messaging";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { compiled } from "../../support/compiled.js";
 import { service } from "../../support/service.js";
 import { connected, uniqueTopic, until } from "./harness.js";
@@ -17,19 +17,18 @@ const credentials = { accessKeyId: "test", secretAccessKey: "test" };
 
 /** A worker process and the lines that it has printed. */
 class Worker {
-  static readonly all: Worker[] = [];
   readonly lines: string[] = [];
   readonly child: ChildProcessWithoutNullStreams;
 
-  private constructor(settings: WorkerSettings) {
+  private constructor(settings: WorkerSettings, { onTestFinished }: TestContext) {
     this.child = spawn(process.execPath, [compiled(program), JSON.stringify(settings)]);
     this.child.stderr.on("data", (chunk) => this.lines.push(`stderr ${chunk}`));
     createInterface({ input: this.child.stdout }).on("line", (line) => this.lines.push(line));
-    Worker.all.push(this);
+    onTestFinished(() => void this.child.kill("SIGKILL"));
   }
 
-  static async start(settings: WorkerSettings): Promise<Worker> {
-    const worker = new Worker(settings);
+  static async start(settings: WorkerSettings, context: TestContext): Promise<Worker> {
+    const worker = new Worker(settings, context);
     await until(() => worker.lines.includes("ready"), `the worker of ${settings.broker} is ready`);
     return worker;
   }
@@ -48,27 +47,25 @@ class Worker {
   }
 }
 
-afterEach(() => {
-  for (const { child } of Worker.all.splice(0)) child.kill("SIGKILL");
-});
-
 interface Side {
   readonly broker: WorkerSettings["broker"];
-  config(): object;
+  /** Members of one group wait for each other: each test has a group of its own. */
+  config(group: string): object;
   connect(): Promise<Broker>;
 }
 
-describe.skipIf(!kafka)("Worker processes of Kafka", () => {
-  const config = () => ({ brokers: [kafka!], groupId: "workers", sessionTimeout: 6 });
-  processes({ broker: "kafka", config, connect: () => createKafkaBroker(config()) });
+// At once: nearly all of their time is the time after which a broker takes a process for dead.
+describe.skipIf(!kafka).concurrent("Worker processes of Kafka", () => {
+  const config = (groupId: string) => ({ brokers: [kafka!], groupId, sessionTimeout: 6 });
+  processes({ broker: "kafka", config, connect: () => createKafkaBroker(config("publishers")) });
 });
 
-describe.skipIf(!rabbit)("Worker processes of RabbitMQ", () => {
+describe.skipIf(!rabbit).concurrent("Worker processes of RabbitMQ", () => {
   const config = () => ({ url: rabbit!, heartbeat: 1 });
   processes({ broker: "amqp", config, connect: () => createAmqpBroker(config()) });
 });
 
-describe("Worker processes of SQS", () => {
+describe.concurrent("Worker processes of SQS", () => {
   let server: Awaited<ReturnType<typeof startFauxqs>>;
   beforeAll(async () => {
     server = await startFauxqs({ port: 0, logger: false });
@@ -79,28 +76,28 @@ describe("Worker processes of SQS", () => {
 });
 
 function processes({ broker, config, connect }: Side): void {
-  const settings = (topic: string): WorkerSettings => ({ broker, config: config(), topic });
+  const settings = (topic: string): WorkerSettings => ({ broker, config: config(`group-${topic}`), topic });
 
-  it(`A message whose worker is killed in the handler is handled by another worker (${broker})`, async () => {
+  it(`A message whose worker is killed in the handler is handled by another worker (${broker})`, async (context) => {
     const topic = uniqueTopic();
-    const first = await Worker.start(settings(topic));
+    const first = await Worker.start(settings(topic), context);
     const client = await connected({ connect });
     await client.publish(topic, 1, { key: "k" });
     await until(() => first.said("begin 1 1"), "the first worker begins");
-    const second = await Worker.start(settings(topic));
+    const second = await Worker.start(settings(topic), context);
     second.go();
     first.child.kill("SIGKILL");
     await until(() => second.said("end 1 false"), "the second worker ends");
     await client.close();
   });
 
-  it(`A worker that is stopped until another has its message changes nothing when it goes on (${broker})`, async () => {
+  it(`A worker that is stopped until another has its message changes nothing when it goes on (${broker})`, async (context) => {
     const topic = uniqueTopic();
-    const first = await Worker.start(settings(topic));
+    const first = await Worker.start(settings(topic), context);
     const client = await connected({ connect });
     await client.publish(topic, 1, { key: "k" });
     await until(() => first.said("begin 1 1"), "the first worker begins");
-    const second = await Worker.start(settings(topic));
+    const second = await Worker.start(settings(topic), context);
     second.go();
     first.child.kill("SIGSTOP");
     await until(() => second.said("end 1 false"), "the second worker ends");
@@ -116,9 +113,9 @@ function processes({ broker, config, connect }: Side): void {
     await client.close();
   });
 
-  it(`A worker that ends gives back the messages that it has not begun, with their attempts unchanged (${broker})`, async () => {
+  it(`A worker that ends gives back the messages that it has not begun, with their attempts unchanged (${broker})`, async (context) => {
     const topic = uniqueTopic();
-    const first = await Worker.start({ ...settings(topic), prefetch: 5 });
+    const first = await Worker.start({ ...settings(topic), prefetch: 5 }, context);
     const client = await connected({ connect });
     for (const value of [1, 2, 3]) await client.publish(topic, value, { key: "k" });
     await until(() => first.said("begin 1 1"), "the first worker begins");
@@ -128,7 +125,7 @@ function processes({ broker, config, connect }: Side): void {
     const [code] = await once(first.child, "exit");
     expect(code).toBe(0);
     expect(first.lines.filter((line) => line.startsWith("begin"))).toEqual(["begin 1 1"]);
-    const second = await Worker.start(settings(topic));
+    const second = await Worker.start(settings(topic), context);
     second.go();
     await until(() => ["end 2 false", "end 3 false"].every((line) => second.said(line)), "the rest is handled");
     expect(second.lines.filter((line) => line.startsWith("begin")).toSorted()).toEqual(["begin 2 1", "begin 3 1"]);

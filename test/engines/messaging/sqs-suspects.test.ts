@@ -10,7 +10,8 @@ import { supervised } from "./supervised.js";
 const elasticmq = service("elasticmq");
 const program = fileURLToPath(new URL("./sqs-killer-program.ts", import.meta.url));
 
-describe("Suspects of SQS as fauxqs emulates it", () => {
+// At once: nearly all of their time is the time for which a message is hidden.
+describe.concurrent("Suspects of SQS as fauxqs emulates it", () => {
   let server: Awaited<ReturnType<typeof startFauxqs>>;
   beforeAll(async () => {
     server = await startFauxqs({ port: 0, logger: false });
@@ -19,14 +20,14 @@ describe("Suspects of SQS as fauxqs emulates it", () => {
   suspects(() => server.address);
 });
 
-describe.skipIf(!elasticmq)("Suspects of SQS as ElasticMQ emulates it", () => suspects(() => elasticmq!));
+describe.skipIf(!elasticmq).concurrent("Suspects of SQS as ElasticMQ emulates it", () => suspects(() => elasticmq!));
 
 function suspects(endpoint: () => string): void {
   const settings = (fifo: boolean) => ({ endpoint: endpoint(), credentials, waitTime: 0, visibilityTimeout: 2, fifo });
 
-  it.each([{ fifo: false }, { fifo: true }])(
+  it.for([{ fifo: false }, { fifo: true }])(
     "Only the message that kills its process is a dead letter (FIFO: $fifo)",
-    async ({ fifo }) => {
+    async ({ fifo }, context) => {
       const topic = uniqueTopic("killer");
       const maxDeliveries = 4;
       const config = settings(fifo);
@@ -37,7 +38,7 @@ function suspects(endpoint: () => string): void {
         values.map((value) => ({ value, key: fifo ? "one" : null })),
       );
       const lines: string[] = [];
-      const stop = supervised(program, { config, topic, maxDeliveries }, lines);
+      const stop = supervised(context, program, { config, topic, maxDeliveries }, lines);
       const dead = async () => (await client.deadLetters.list(topic)).map(({ text }) => text);
       const neighbours = values.filter((value) => value !== "kills").map((value) => `end ${value}`);
       await until(() => neighbours.every((line) => lines.includes(line)), "the neighbours are handled", 120_000);

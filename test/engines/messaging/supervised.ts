@@ -1,10 +1,15 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { onTestFinished } from "vitest";
+import type { TestContext } from "vitest";
 import { compiled } from "../../support/compiled.js";
 
-/** A worker that is started again whenever it ends. Returns the function that ends it. */
-export function supervised(program: string, settings: object, lines: string[]): () => void {
+/** A worker that is started again whenever it ends, until the test is over. Returns the function that ends it. */
+export function supervised(
+  { onTestFinished }: TestContext,
+  program: string,
+  settings: object,
+  lines: string[],
+): () => void {
   let over = false;
   let stop = () => {};
   const start = () => {

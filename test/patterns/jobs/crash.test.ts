@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
@@ -84,5 +85,23 @@ describe.skipIf(!server)("workers that are killed while they run jobs", () => {
       where j.status <> 'done' or e.n is distinct from (j.value ->> 'n')::int`;
     expect(await db.fetchval(wrong)).toBe(0);
     expect(await db.fetchval("select count(*) from stoa.jobs where attempts > 1")).toBeGreaterThan(0);
+  });
+
+  it("Jobs that run beside one that kills its process each time end well", { timeout: 600_000 }, async () => {
+    await db.execute(
+      `insert into stoa.jobs (name, value) select name, 'null' from unnest(array['killer', 'neighbour', 'neighbour', 'neighbour']) as g (name)`,
+    );
+    const left = () =>
+      db.fetchval<number>("select count(*)::int from stoa.jobs where name = 'neighbour' and finished_at is null");
+    while ((await left()) !== 0) {
+      const child = worker("join");
+      const gone = once(child, "exit");
+      while (child.exitCode === null && child.signalCode === null && (await left()) !== 0) {
+        await Promise.race([gone, delay(50)]);
+      }
+    }
+    expect(await db.fetch("select distinct status from stoa.jobs where name = 'neighbour'")).toEqual([
+      { status: "done" },
+    ]);
   });
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
-import { deleteFinished } from "../../../src/durable/retention.js";
-import type { Transaction } from "../../../src/engines/db/database.js";
+import { deleteFinished, deleteKept } from "../../../src/durable/retention.js";
+import type { Database, Transaction } from "../../../src/engines/db/database.js";
 import type { Job } from "../../../src/patterns/jobs/feature.js";
 import { NextDue } from "../../../src/patterns/jobs/next-due.js";
 import { JobRefused, type JobsOptions } from "../../../src/patterns/jobs/options.js";
@@ -347,13 +347,38 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     );
     expect(ran.filter((each) => Array.isArray(each) && each[0] === "kept")).toHaveLength(1);
     const storage = new JobStorage(app.database, "stoa", "me", 60_000);
-    await storage.deleteKeys();
+    await deleteKept(app.database, storage.keys, 100);
     expect(await add()).toBe(id);
     await app.database.execute("update stoa.job_keys set until = clock_timestamp() where key = $1", [key]);
-    await storage.deleteKeys();
+    await deleteKept(app.database, storage.keys, 100);
     expect(await app.database.fetchval("select count(*) from stoa.job_keys")).toBe(0);
     expect(await add()).not.toBe(id);
     await expect(jobs.mail.enqueue({ to: "x" }, { keepKey: "1h" })).rejects.toThrow("needs 'key'");
+  });
+
+  it("Kept keys are deleted in parts when their time is over, and the earliest ones beyond a number", async () => {
+    const { keys } = new JobStorage(app.database, "stoa", "me", 60_000);
+    const add = (hours: number) =>
+      app.database.execute(
+        `insert into ${keys} select 'many', $1::int || ' ' || n, 0, clock_timestamp() + $1::int * interval '1 hour' + n * interval '1 second'
+         from generate_series(1, 2500) n`,
+        [hours],
+      );
+    await add(-1);
+    await add(1);
+    const counts: number[] = [];
+    const watched = {
+      execute: async (text: string, params: readonly unknown[]) => {
+        const result = await app.database.execute(text, params);
+        counts.push(result.rowCount);
+        return result;
+      },
+    } as Database;
+    expect(await deleteKept(watched, keys, 5000)).toBe(2500);
+    expect(await deleteKept(watched, keys, 100)).toBe(2400);
+    expect(counts).toEqual([1000, 1000, 500, 1000, 1000, 400]);
+    expect(await app.database.fetchval(`select min(key) from ${keys} where name = 'many'`)).toBe("1 2401");
+    await app.database.execute(`delete from ${keys} where name = 'many'`);
   });
 
   it("A key that is kept is free if its transaction is rolled back", async () => {

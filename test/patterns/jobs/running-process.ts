@@ -1,4 +1,5 @@
 /** A worker that runs jobs. The effect of a job goes to a table with the id of the job as its primary key. */
+import { setTimeout as delay } from "node:timers/promises";
 import { App } from "../../../src/app/app.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { quiet } from "../events/stores.js";
@@ -20,6 +21,9 @@ const job = app.job<{ n: number }>(
     mayDie();
   },
 );
+
+app.job("killer", { maxLost: 1000 }, () => process.kill(process.pid, "SIGKILL"));
+app.job("neighbour", {}, () => delay(300));
 
 mayDieAround(JobStorage.prototype, ["claim", "add"]);
 await app.start();

@@ -35,7 +35,7 @@ describe("a stuck process", patient, () => {
   it("A process that was stuck for a while stops as usual by SIGTERM afterwards", async () => {
     const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 4 } });
     const url = await program.url();
-    await get(`${url}/block?ms=4000`);
+    await get(`${url}/block?ms=2500`);
     expect((await get(`${url}/pid`)).text).toBe(String(program.child.pid));
     program.child.kill("SIGTERM");
     expect(await program.exited).toEqual({ code: 0, signal: null });
@@ -111,7 +111,7 @@ describe("a stuck process", patient, () => {
   it("A blocked process that was started with --inspect is not killed", async () => {
     const program = new Program({ node: ["--inspect=0"], options: { stuckTimeout: 0.5 } });
     const url = await program.url();
-    expect(await get(`${url}/block?ms=3000`)).toMatchObject({ status: 200, text: "unblocked" });
+    expect(await get(`${url}/block?ms=1500`)).toMatchObject({ status: 200, text: "unblocked" });
   });
 
   it("The readiness of the other workers shows a stuck worker as long as it does not respond", async () => {

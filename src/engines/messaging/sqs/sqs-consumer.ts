@@ -54,7 +54,8 @@ export class SqsConsumer implements BrokerConsumer {
   #paused = false;
   #stopped = false;
   #ended = false;
-  #wake: (() => void) | null = null;
+  /** Those that wait for a change. */
+  #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #deletions: Deletion[] = [];
   #polling: Promise<void> = Promise.resolve();
@@ -80,17 +81,17 @@ export class SqsConsumer implements BrokerConsumer {
 
   pause(): void {
     this.#paused = true;
-    this.#wake?.();
+    this.#wake();
   }
 
   resume(): void {
     this.#paused = false;
-    this.#wake?.();
+    this.#wake();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake?.();
+    this.#wake();
   }
 
   async close(): Promise<void> {
@@ -121,9 +122,7 @@ export class SqsConsumer implements BrokerConsumer {
       await this.#alone;
       if (this.#stopped || this.#ended) return;
       if (this.#paused || this.#room <= 0) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+        await this.#change();
         continue;
       }
       try {
@@ -198,13 +197,17 @@ export class SqsConsumer implements BrokerConsumer {
   /** Waits for a change of what is held, or for the end. Not forever: a handler may take long. */
   async #until(changed: () => boolean): Promise<void> {
     const wait = async (): Promise<void> => {
-      while (!changed() && !this.#paused && !this.#stopped && !this.#ended) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
+      while (!changed() && !this.#paused && !this.#stopped && !this.#ended) await this.#change();
     };
     await within(wait(), longestAlone);
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => void this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   #hold(message: SqsMessage, until: number): Held {
@@ -220,7 +223,7 @@ export class SqsConsumer implements BrokerConsumer {
     };
     const settled = (): void => {
       this.#held.delete(message.ReceiptHandle);
-      this.#wake?.();
+      this.#wake();
     };
     const ack = async (): Promise<void> => {
       const held = take();
@@ -312,7 +315,7 @@ export class SqsConsumer implements BrokerConsumer {
   #lose(held: Held): void {
     this.#held.delete(held.message.ReceiptHandle);
     this.#sink.lost(held.delivery);
-    this.#wake?.();
+    this.#wake();
   }
 
   #fail(error: unknown): void {

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { App } from "../../src/app/app.js";
+import { NamedLeases } from "../../src/durable/named-leases.js";
+import { installTables } from "../../src/durable/tables.js";
+import type { Database } from "../../src/engines/db/database.js";
+import { openDatabase } from "../../src/engines/db/open-database.js";
+import { NextDue } from "../../src/patterns/jobs/next-due.js";
+import { type JobLook, JobStorage } from "../../src/patterns/jobs/storage.js";
+import { jobTables } from "../../src/patterns/jobs/tables.js";
+import { outboxTables } from "../../src/patterns/outbox/tables.js";
+import { SagaConfig } from "../../src/patterns/saga/config.js";
+import { saga } from "../../src/patterns/saga/definition.js";
+import { SagaStorage } from "../../src/patterns/saga/storage.js";
+import { Sweeper } from "../../src/patterns/saga/sweeper.js";
+import { engines } from "../engines/db/engines.js";
+import { quiet } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
+
+const patient = { timeout: 60_000, interval: 20 };
+
+/** Rows as they are after the clock was set back by an hour: its times before are an hour ahead. */
+describe.each(engines(service("postgres")))("after the clock of $name was set back by an hour", (engine) => {
+  let url: string;
+  let drop: () => Promise<void>;
+  beforeAll(async () => {
+    ({ url, drop } = await engine.make());
+  });
+  afterAll(() => drop());
+
+  it("Jobs that were due and those of a dead worker run, delays are kept, and sagas go on", async () => {
+    const app = new App();
+    app.logger = quiet;
+    app.enableDatabase({ url, poolSize: 5 }).enableJobs({ poll: "50ms", lease: "1s" }).enableSaga({ poll: "50ms" });
+    const ran: string[] = [];
+    app.job<string>("late", {}, (value) => void ran.push(value));
+    app.saga(saga("late").step("a", { action: () => void ran.push("saga") }));
+    const sleepy = app.saga(saga("sleepy").sleep("long", "2h"));
+    const { database: db } = app;
+    /** Before the workers: as a process finds the tables at its start. */
+    const addJobs = async (): Promise<void> => {
+      const direct = await openDatabase(url);
+      await installTables(direct, "stoa", jobTables);
+      await left(direct);
+      await direct.close();
+    };
+    const left = (queries: Database) =>
+      queries.script(`
+        insert into stoa.jobs (name, value, created_at, run_at) select 'late', '"due"', t, t
+          from (select clock_timestamp() + interval '1 hour' as t) c;
+        insert into stoa.jobs (name, value, created_at, run_at) select 'late', '"delayed"', t, t + interval '30 minutes'
+          from (select clock_timestamp() + interval '59 minutes' as t) c;
+        insert into stoa.jobs (name, value, created_at, run_at, started_at, owner, token, attempts, lease_until)
+          select 'late', '"dead"', t - interval '3 hours', t - interval '3 hours', t, 'dead', 1, 1, t + interval '6 seconds'
+          from (select clock_timestamp() + interval '1 hour' as t) c;`);
+    // An embedded database is open once.
+    if (engine.name === "postgres") await addJobs();
+    await app.start();
+    try {
+      if (engine.name === "pglite") {
+        await left(db);
+        await new JobStorage(db, "stoa", "me", 6000).afterSetBack();
+      }
+      await vi.waitFor(() => expect([...ran].sort()).toEqual(["dead", "due"]), patient);
+      const wait = await db.fetchval<number>(
+        "select extract(epoch from run_at - clock_timestamp())::float8 / 60 from stoa.jobs where value = to_jsonb('delayed'::text)",
+      );
+      // Thirty minutes, and not the hour of the clock.
+      expect(wait).toBeGreaterThan(20);
+      expect(wait).toBeLessThan(31);
+
+      const id = await sleepy.start(null);
+      await vi.waitFor(async () => expect((await app.sagas.get(id))?.status).toBe("waiting"), patient);
+      await db.script(`
+        update stoa.sagas set updated_at = updated_at + interval '1 hour';
+        insert into stoa.sagas (id, name, version, input, updated_at, created_at, wake_at, owner, token, lease_until)
+          select id, 'late', 1, 'null', t, t, case id when 'dead' then t - interval '1 minute' else t end, nullif('dead', nullif(id, 'dead')), 1,
+            case id when 'dead' then t + interval '6 seconds' else '-infinity' end
+          from (select clock_timestamp() + interval '1 hour' as t) c, unnest(array['due', 'dead']) as g (id)`);
+      await new Sweeper(new SagaStorage(db, "stoa", "me", 100), new SagaConfig(), quiet, () => []).sweep();
+      await vi.waitFor(() => expect(ran.filter((each) => each === "saga")).toHaveLength(2), patient);
+      expect(await app.sagas.get(id)).toMatchObject({ status: "waiting" });
+    } finally {
+      await app.stop();
+    }
+  });
+
+  it("The lease of a dead process that ends far in the future is taken, and one that ends somewhat later is not", async () => {
+    const db = await openDatabase(url);
+    await installTables(db, "stoa", outboxTables);
+    const leases = new NamedLeases<{ readonly token: number }>(db, "stoa", "outbox_relays", "broker");
+    await db.script(`
+      insert into stoa.outbox_relays (broker, owner, token, lease_until) values
+        ('far', 'dead', 1, clock_timestamp() + interval '1 hour'), ('near', 'other', 1, clock_timestamp() + interval '4 minutes')`);
+    expect(await leases.claim("far", "me", 6000)).toEqual({ token: 2 });
+    expect(await leases.claim("near", "me", 6000)).toBeNull();
+    await db.close();
+  });
+});
+
+it("A worker that sees the clock of the database go back moves the times of jobs", async () => {
+  const times = [5000, 5001, 1400, 1401];
+  const look = async (): Promise<JobLook> => ({ at: times.shift()!, due: null, lease: null });
+  const afterSetBack = vi.fn(async () => {});
+  const due = new NextDue({ look, afterSetBack, leaseMs: 6000 } as never, "late");
+  await due.next();
+  await due.next();
+  expect(afterSetBack).not.toHaveBeenCalled();
+  await due.next();
+  await due.next();
+  expect(afterSetBack).toHaveBeenCalledTimes(1);
+});
