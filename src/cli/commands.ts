@@ -6,6 +6,10 @@ export const commands: CommandTable = {
     summary: "create an application from a template: api, saas or events",
     load: async () => (await import("./commands/new.js")).newApp,
   },
+  dev: {
+    summary: "run the application, and start it again after each change of a source file",
+    load: async () => (await import("./commands/dev.js")).dev,
+  },
   routes: {
     summary: "list the routes of the application, with guards, middleware and place in the source",
     load: async () => (await import("./commands/routes.js")).routes,
