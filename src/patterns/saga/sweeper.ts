@@ -1,3 +1,4 @@
+import { gateOf } from "../../durable/gate.js";
 import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
 import { hashText, type Known, knownParams, knownText, type SagaStorage } from "./storage.js";
@@ -141,7 +142,7 @@ export class Sweeper {
 
   async #try(run: () => Promise<unknown>): Promise<void> {
     try {
-      await run();
+      await gateOf(this.storage.db).run(run);
     } catch (error) {
       this.logger.warn("old sagas were not cleaned up", { error });
     }
