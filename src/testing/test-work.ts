@@ -55,7 +55,7 @@ export class TestWork {
     let left: string[] = [];
     const isIdle = async (): Promise<true | null> => ((left = await this.#left()).length === 0 ? true : null);
     // The end of one work can be the begin of another that was looked at before it.
-    for (let quiet = 0; quiet < 2; quiet++) {
+    for (let quiet = 0; quiet < 3; quiet++) {
       if ((await poll(isIdle, { first: 2, longest: 50, timeoutMs, signal: undefined })) === null) {
         throw new Error(`not done after ${timeoutMs / 1000} s: ${left.join(", ")}`);
       }

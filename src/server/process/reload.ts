@@ -152,6 +152,7 @@ class Reloader {
 
   async #exitIfAlone(): Promise<void> {
     if (this.#children.size > 0) return;
+    this.#listeners.close();
     await (await this.#keeper?.catch(() => undefined))?.close();
     process.exit(this.#exitCode ?? 0);
   }

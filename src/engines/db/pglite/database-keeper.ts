@@ -92,8 +92,11 @@ class KeptDatabase {
   async close(): Promise<void> {
     this.#server.close();
     for (const client of this.#clients) client.destroy();
-    await this.#pglite.close();
-    await this.#release();
+    try {
+      await this.#pglite.close();
+    } finally {
+      await this.#release();
+    }
   }
 
   #welcome(client: Socket): void {
