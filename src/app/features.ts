@@ -37,6 +37,7 @@ import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
 import { outboxFeature } from "../patterns/outbox/feature.js";
 import { sagaFeature } from "../patterns/saga/feature.js";
+import type { Keeper } from "../server/run-target.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
@@ -84,3 +85,9 @@ export const features = [
   livePageFeature,
   openapiFeature,
 ] as const;
+
+/** Of the database: a reloader keeps it open, not the application. */
+export async function createKeeper(): Promise<Keeper> {
+  const { DatabaseKeeper } = await import("../engines/db/pglite/database-keeper.js");
+  return new DatabaseKeeper();
+}

@@ -20,11 +20,12 @@ import type { RouteDefinition } from "../routing/definition.js";
 import { emptyScope, type RouteSink } from "../routing/router.js";
 import { RouteTable, websocketMethod } from "../routing/table.js";
 import { UnmadeRoutes } from "../routing/unmade.js";
-import type { RouteWatch, RunSettings, RunTarget } from "../server/run-target.js";
+import type { Keeper, RouteWatch, RunSettings, RunTarget } from "../server/run-target.js";
 import type { HubServices } from "../server/worker-messages/service.js";
 import type { SocketOptions } from "../websocket/options.js";
 import { WebSocketRegistry } from "../websocket/registry.js";
 import { type AppRoute, appRoute, compileRoutes, compileUnrouted, notCompiled, ownerOf } from "./compile-routes.js";
+import { createKeeper } from "./features.js";
 import { Lifecycle } from "./lifecycle.js";
 import { loadOnDemand } from "./on-demand.js";
 import { defaultSettings } from "./settings.js";
@@ -167,6 +168,10 @@ export class AppHost implements Host, RunTarget, RouteSink {
 
   services(): Promise<HubServices> {
     return this.lifecycle.services();
+  }
+
+  keeper(): Promise<Keeper> {
+    return createKeeper();
   }
 
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {

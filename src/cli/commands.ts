@@ -6,6 +6,18 @@ export const commands: CommandTable = {
     summary: "create an application from a template: api, saas or events",
     load: async () => (await import("./commands/new.js")).newApp,
   },
+  dev: {
+    summary: "run the application, and start it again after each change of a source file",
+    load: async () => (await import("./commands/dev.js")).dev,
+  },
+  generate: {
+    summary: "write the first lines of a model, route, job, saga or migration",
+    load: async () => (await import("./commands/generate.js")).generate,
+  },
+  shell: {
+    summary: "open JavaScript with the application, its models and its database",
+    load: async () => (await import("./commands/shell.js")).shell,
+  },
   routes: {
     summary: "list the routes of the application, with guards, middleware and place in the source",
     load: async () => (await import("./commands/routes.js")).routes,

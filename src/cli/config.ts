@@ -30,6 +30,7 @@ export async function loadConfig(cwd: string, named: string | undefined): Promis
     models: [given.models ?? []].flat().map(path),
     migrations: resolve(base, given.migrations ?? "migrations"),
     ...(given.app !== undefined && { app: path(given.app) }),
+    ...(given.client !== undefined && { client: resolve(base, given.client) }),
     ...(given.seed !== undefined && { seed: path(given.seed) }),
   };
 }
@@ -59,6 +60,7 @@ function findConfig(cwd: string): string | null {
 
 const configOptions = options("the config file", {
   app: option(is.text),
+  client: option(is.text),
   models: option(is.either(is.text, is.list(is.text))),
   // Checked by DatabaseConfig, whose messages do not show what was given.
   database: option<NonNullable<StoaConfig["database"]>>(is.anything),

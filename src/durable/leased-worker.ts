@@ -3,6 +3,7 @@ import type { Logger } from "../kit/logger.js";
 import { backoff } from "../kit/time/backoff.js";
 import { type FlagReader, within } from "../kit/time/within.js";
 import { Flag } from "./flag.js";
+import type { Gate } from "./gate.js";
 import { Heartbeat, Term } from "./lease.js";
 import { Wake } from "./wake.js";
 
@@ -56,6 +57,8 @@ export interface WorkerSettings {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly pollMs: number;
+  /** Claims and the work in progress are inside of it. */
+  readonly gate: Gate;
 }
 
 interface Running {
@@ -111,13 +114,16 @@ export class LeasedWorker<Item extends Leased> {
   }
 
   async #run(): Promise<void> {
-    const { concurrency, leaseMs } = this.settings;
+    const { concurrency, leaseMs, gate } = this.settings;
     // A lease that begins after a look, of a worker that dies, ends after this time.
     const pollMs = Math.min(this.settings.pollMs, leaseMs);
     let claimedAt = -Infinity;
     let lookedAt = -Infinity;
     let missed = 0;
     for (let failures = 0; !this.#draining.aborted; ) {
+      let pause = 0;
+      while (gate.opened !== null) await gate.opened;
+      gate.enter();
       try {
         const isFew = this.#hasAll || (concurrency - this.#running.size) * 2 < concurrency;
         const early = isFew ? claimedAt + gatherMs - performance.now() : 0;
@@ -145,12 +151,14 @@ export class LeasedWorker<Item extends Leased> {
         }
         // Work that is due became so after the claim, or another session has locked it, for a short time or a long one.
         missed = items.length > 0 || due > 0 ? 0 : missed + 1;
-        const pause = missed > 0 ? 2 ** Math.min(missed - 1, 30) : due;
-        await this.#wake.wait(Math.min(pollMs, Math.max(pause, 1)));
+        pause = Math.min(pollMs, Math.max(missed > 0 ? 2 ** Math.min(missed - 1, 30) : due, 1));
       } catch (error) {
         this.logger.error(`claiming ${this.settings.name} failed and is tried again`, { error });
-        await this.#wake.wait(backoff(failures++, 100, 5000));
+        pause = backoff(failures++, 100, 5000);
+      } finally {
+        gate.leave();
       }
+      await this.#wake.wait(pause);
     }
   }
 
@@ -174,8 +182,10 @@ export class LeasedWorker<Item extends Leased> {
     // Two claims of one item can overlap in a process that was paused: the older one is over.
     this.#running.get(item.id)?.lost.abort();
     this.#running.set(item.id, running);
+    this.settings.gate.enter();
     const end: WorkEnd = (again, error) => {
       if (error !== undefined) this.logger.error(`${this.settings.name}: an item failed`, { id: item.id, error });
+      this.settings.gate.leave();
       if (this.#running.get(item.id) === running) this.#running.delete(item.id);
       if (this.#running.size === 0) this.#whenIdle?.();
       // With nothing else due there is nothing to claim.

@@ -12,6 +12,7 @@ export type { TestSettings } from "../testing/test-app.js";
 export { TestClient, type TestClientOptions, type TestSocketInit } from "../testing/test-client.js";
 export { type DeliveredResult, type PublishedMessage, TestMessages, testMessages } from "../testing/test-messages.js";
 export { TestSocket, WebSocketRefusedError } from "../testing/test-socket.js";
+export { type RunDueOptions, TestWork, testWork } from "../testing/test-work.js";
 
 /** An application under test. */
 export type TestApp = App;

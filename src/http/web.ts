@@ -114,10 +114,12 @@ function toWebResponse(request: Request, response: Response): globalThis.Respons
 function webStream(request: Request, body: BodyStream): ReadableStream<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  let cancelled = false;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await iterator.next();
+        if (cancelled) return;
         if (done) {
           controller.close();
           request.finish();
@@ -133,6 +135,7 @@ function webStream(request: Request, body: BodyStream): ReadableStream<Uint8Arra
       }
     },
     async cancel(reason) {
+      cancelled = true;
       request.abort(reason ?? new Error("the client left"));
       await iterator.return?.();
       request.finish();

@@ -6,6 +6,8 @@ import type { EitherSpelling } from "../kit/names.js";
 export interface StoaConfig {
   /** The module that exports the application: an `App`, or a function that makes one, as `app` or by default. */
   readonly app?: string;
+  /** The file of the typed client, which `stoa dev` keeps up to date. */
+  readonly client?: string;
   /** Modules whose exported models make up the schema. */
   readonly models?: string | readonly string[];
   /** The database: a URL, or the fields of `DatabaseConfig`. */

@@ -24,6 +24,13 @@ export interface RouteWatch {
   around(name: string, run: Dispatch, refuse: Dispatch): Dispatch;
 }
 
+/** Keeps embedded databases open for the processes of a reloader. */
+export interface Keeper {
+  /** Opens the database in a folder, once. Resolves to the socket at which it is served. */
+  open(folder: string): Promise<string>;
+  close(): Promise<void>;
+}
+
 /** The application, as the server sees it. */
 export interface RunTarget {
   readonly dispatch: Dispatch;
@@ -42,6 +49,8 @@ export interface RunTarget {
   stop(): Promise<boolean | void>;
   /** Loads the state that a supervisor keeps for all its workers. Called in the supervisor, when one needs it. */
   services?(): Promise<HubServices>;
+  /** Loads the keeper of embedded databases. Called in a reloader, when its child has one. */
+  keeper?(): Promise<Keeper>;
   /** Lines to show below the address once the server listens: `["Docs", "/docs"]`. */
   links(): readonly (readonly [label: string, path: string])[];
 }

@@ -5,7 +5,7 @@ import { readCommandLine, usage } from "./command-line.js";
 import { readEnvironment } from "./environment.js";
 import { serveProcess } from "./process/owned-process.js";
 import { parentLink } from "./process/parent-link.js";
-import { planRun, type RunFields, type RunOptions, type RunPlan, readRunOptions } from "./run-options.js";
+import { planRun, type RunFields, type RunOptions, readRunOptions } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { serve } from "./serve.js";
@@ -50,18 +50,17 @@ async function runProcess(target: RunTarget, options: Partial<RunFields>): Promi
   }
   const plan = planRun(commandLine.options, options, readEnvironment(process.env));
   if (!parentLink) for (const doubt of commandLine.doubts) process.stderr.write(`stoa: ${doubt}\n`);
-  if (parentLink) return serveProcess(target, childPlan(plan, parentLink.port), parentLink);
+  if (parentLink) return serveProcess(target, plan, parentLink);
   if (plan.address.path !== undefined) await clearStaleSocket(plan.address.path);
-  if (plan.reload) return (await import("./process/reload.js")).reloadForever(plan.address.port);
+  if (plan.reload) {
+    const { programOf, reloadForever } = await import("./process/reload.js");
+    return reloadForever(programOf(process.argv), () => target.keeper?.());
+  }
   if (plan.settings.workers > 1) {
     const { isForeignWorker, supervise } = await import("./process/supervisor.js");
     if (!isForeignWorker()) return supervise(target, plan);
   }
   return serveProcess(target, plan, null);
-}
-
-function childPlan(plan: RunPlan, port: number | null): RunPlan {
-  return port === null ? plan : { ...plan, address: { ...plan.address, port } };
 }
 
 async function fail(error: unknown): Promise<never> {

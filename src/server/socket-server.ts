@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { listeningLink, listenThrough } from "./process/worker-listener.js";
+import { parentLink } from "./process/parent-link.js";
+import { listenThrough } from "./process/worker-listener.js";
 import { backlog, type ListenAddress, type TransportOptions } from "./transport.js";
 
 /** The listening half of a transport: hands on connections without TLS, and those whose handshake is done. */
@@ -105,7 +106,7 @@ export async function listenAt(
   address: ListenAddress,
   report: (error: unknown) => void,
 ): Promise<ListenAddress> {
-  if (listeningLink !== null) return { ...address, port: await listenThrough(listeningLink, server, address) };
+  if (parentLink !== null) return { ...address, port: await listenThrough(parentLink, server, address) };
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };

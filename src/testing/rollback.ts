@@ -1,4 +1,5 @@
 import type { App } from "../app/app.js";
+import { gateOf } from "../durable/gate.js";
 import type { Database } from "../engines/db/database.js";
 import { show } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
@@ -45,7 +46,18 @@ interface Pinnable {
 }
 
 async function pin(source: TestDatabaseSource): Promise<() => Promise<void>> {
-  const database: object = "database" in source ? source.database : source;
+  const database = "database" in source ? source.database : source;
   if (!("pin" in database)) throw new ValueError(`a database or an application is expected, not ${show(source)}`);
-  return (database as Pinnable).pin();
+  // Jobs and sagas run in the transaction too: those that have begun before it end before it, and those of the test in it.
+  const gate = gateOf(database);
+  const held = async <T>(change: () => Promise<T>): Promise<T> => {
+    const open = await gate.close();
+    try {
+      return await change();
+    } finally {
+      open();
+    }
+  };
+  const end = await held(() => (database as unknown as Pinnable).pin());
+  return () => held(end);
 }

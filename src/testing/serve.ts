@@ -16,8 +16,12 @@ export interface TestServer extends RunningServer, AsyncDisposable {}
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
 export async function serve(app: App, options: TestServerOptions = {}): Promise<TestServer> {
-  const { debug, requestTimeout, transport: name, ...limits } = options;
-  configure(app, { ...(debug !== undefined && { debug }), ...(requestTimeout !== undefined && { requestTimeout }) });
+  const { debug, requestTimeout, rateLimits, transport: name, ...limits } = options;
+  configure(app, {
+    ...(debug !== undefined && { debug }),
+    ...(requestTimeout !== undefined && { requestTimeout }),
+    ...(rateLimits !== undefined && { rateLimits }),
+  });
   await app.start();
   const createTransport = await loadTransport(name ?? "net");
   const transport = createTransport(hostOf(app).dispatch, {

@@ -1,5 +1,7 @@
 import { type App, hostOf } from "../app/app.js";
+import { switchRateLimitsOff } from "../batteries/rate-limit/feature.js";
 import { type Duration, seconds } from "../kit/duration.js";
+import { ValueError } from "../kit/value-error.js";
 
 /** Settings of an application under test. By default it behaves as under `app.fetch`. */
 export interface TestSettings {
@@ -7,9 +9,16 @@ export interface TestSettings {
   readonly debug?: boolean;
   /** Time that a handler may take before 504. Default 30 seconds. */
   readonly requestTimeout?: Duration;
+  /** False turns off the rate limits of the application and of its routes. Default true. */
+  readonly rateLimits?: boolean;
 }
 
-export function configure(app: App, { debug, requestTimeout }: TestSettings): void {
+export function configure(app: App, { debug, requestTimeout, rateLimits = true }: TestSettings): void {
+  if (!rateLimits) {
+    if (hostOf(app).phase !== "new")
+      throw new ValueError("rateLimits: false comes too late: the application has been started");
+    switchRateLimitsOff(hostOf(app));
+  }
   if (debug === undefined && requestTimeout === undefined) return;
   hostOf(app).configure({
     env: debug ? "development" : "production",

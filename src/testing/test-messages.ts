@@ -78,8 +78,13 @@ export class TestMessages {
     for (let quiet = 0; quiet < 3; ) {
       if (Date.now() > deadline) throw new Error(`messages are still being handled after ${patience / 1000} s`);
       await new Promise((resolve) => setTimeout(resolve, 1));
-      quiet = this.#hub.idle && this.#app.messaging.waiting === 0 ? quiet + 1 : 0;
+      quiet = this.isIdle ? quiet + 1 : 0;
     }
+  }
+
+  /** @internal True if no message is being handled or published. */
+  get isIdle(): boolean {
+    return this.#hub.idle && this.#app.messaging.waiting === 0;
   }
 
   /** The dead letters of a topic. */
@@ -99,5 +104,14 @@ export function testMessages(app: App): TestMessages {
   if (host.phase !== "new") throw new ValueError("testMessages() comes too late: the application has been started");
   const hub = new MemoryHub();
   messagingState(host).replacement = (name) => new MemoryBroker({ hub, name });
-  return new TestMessages(app, hub);
+  const messages = new TestMessages(app, hub);
+  byApp.set(app, messages);
+  return messages;
+}
+
+const byApp = new WeakMap<App, TestMessages>();
+
+/** The messages of an application, if a test has called `testMessages()`. */
+export function messagesOf(app: App): TestMessages | undefined {
+  return byApp.get(app);
 }

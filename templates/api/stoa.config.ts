@@ -1,4 +1,4 @@
 import { defineConfig } from "stoa/migrations";
 
-/** For `npx stoa routes`, `openapi`, `client` and `doctor`. */
+/** For `npx stoa dev`, `routes`, `openapi`, `client` and `doctor`. */
 export default defineConfig({ app: "./src/app.ts" });

@@ -63,8 +63,8 @@ export class Project {
   }
 
   /** Starts the installed `stoa`, in a process of its own. */
-  start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
-    return new Run(this.folder, args, env);
+  start(args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin: "ignore" | "pipe" = "ignore"): Run {
+    return new Run(this.folder, args, env, stdin);
   }
 
   /**
@@ -110,12 +110,17 @@ export class Run {
   readonly #closed: Promise<unknown>;
   #ended = false;
 
-  constructor(folder: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  constructor(
+    folder: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    stdin: "ignore" | "pipe" = "ignore",
+  ) {
     const { DATABASE_URL: _url, NODE_OPTIONS: _options, VITEST: _vitest, ...rest } = process.env;
     this.child = spawn(process.execPath, [join(root, "dist/cli/main.js"), ...args], {
       cwd: folder,
       env: { ...rest, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [stdin, "pipe", "pipe"],
     });
     this.child.stdout!.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
     this.child.stderr!.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));

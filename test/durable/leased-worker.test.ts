@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { attempt, attempted, WorkTimeout } from "../../src/durable/attempt.js";
 import { Flag } from "../../src/durable/flag.js";
+import { Gate } from "../../src/durable/gate.js";
 import { type Leased, LeasedWorker, type WorkSource } from "../../src/durable/leased-worker.js";
 import { quiet, recorder } from "../patterns/events/stores.js";
 
@@ -23,7 +24,7 @@ function numbered(count: number, run: WorkSource<Leased>["run"]) {
   return { source, claims };
 }
 
-const settings = { name: "items", concurrency: 50, leaseMs: 60_000, pollMs: 60_000 };
+const settings = { name: "items", concurrency: 50, leaseMs: 60_000, pollMs: 60_000, gate: new Gate() };
 
 describe("a worker with leases", () => {
   it("Work that ends piece by piece is claimed together, and each item runs once", async () => {

@@ -3,6 +3,53 @@ import { testClient, WebSocketRefusedError } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 
 describe("a test client's requests", () => {
+  it("Rate limits of the application and of routes can be turned off before the start", async () => {
+    const limited = (): App => {
+      const app = new App();
+      app.enableRateLimit({ maxRequests: 1, windowSecs: 60 });
+      app.get("/", () => "hello");
+      app.get("/login", { rateLimit: { maxRequests: 1, windowSecs: 60 } }, () => "hello");
+      return app;
+    };
+    const statuses = async (options: object): Promise<number[]> => {
+      await using client = testClient(limited(), options);
+      const found: number[] = [];
+      for (const path of ["/", "/", "/login", "/login"]) found.push((await client.get(path)).status);
+      return found;
+    };
+    expect(await statuses({})).toEqual([200, 429, 200, 429]);
+    expect(await statuses({ rateLimits: false })).toEqual([200, 200, 200, 200]);
+    const app = limited();
+    await using _client = await testClient(app).start();
+    expect(() => testClient(app, { rateLimits: false })).toThrow("comes too late");
+  });
+
+  it("A stream that the client cancels ends without an error in the log", async () => {
+    const app = new App();
+    const errors: unknown[] = [];
+    app.logger = { ...silent, error: (...given: unknown[]) => void errors.push(given) };
+    let ended = 0;
+    const endless = async function* () {
+      try {
+        for (;;) {
+          yield { data: "x" };
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      } finally {
+        ended++;
+      }
+    };
+    app.get("/", () => Response.sse(endless()));
+    await using client = testClient(app);
+    for (const cancelled of [1, 2, 3]) {
+      const reader = (await client.get("/")).body!.getReader();
+      for (let read = 0; read < cancelled; read++) await reader.read();
+      await reader.cancel();
+      await expect.poll(() => ended).toBe(cancelled);
+    }
+    expect(errors).toEqual([]);
+  });
+
   it("A test client has a method for each HTTP method", async () => {
     const app = new App();
     app.route("/", { methods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] }, (request) => request.method);

@@ -27,7 +27,7 @@ declare module "../../pipeline/shared-stores.js" {
   }
 }
 
-const stateOf = perHost((): { general: RateLimitConfig | null } => ({ general: null }));
+const stateOf = perHost((): { general: RateLimitConfig | null; off: boolean } => ({ general: null, off: false }));
 
 export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
@@ -38,7 +38,8 @@ export const rateLimitFeature = feature<RateLimitFeature>({
   },
   routeOptions: { rateLimit: { check: isRateLimitOption, websocket: true, blueprint: true } },
   async prepare(host) {
-    const { general } = stateOf(host);
+    const { general, off } = stateOf(host);
+    if (off) return;
     if (general === null && !host.routes.some((route) => settingsOf(route).rateLimit)) return;
     const { rateLimits } = await import("./rate-limits.js");
     const { MemoryRateLimitStore } = await import("./memory-store.js");
@@ -50,6 +51,11 @@ export const rateLimitFeature = feature<RateLimitFeature>({
     host.use(rateLimits(general, store, host.fallback("rateLimit", new MemoryRateLimitStore()), host.logger));
   },
 });
+
+/** Turns off the limits of the application and of its routes; for tests. */
+export function switchRateLimitsOff(host: Host): void {
+  stateOf(host).off = true;
+}
 
 /** True if the requests of clients are limited on all routes that do not opt out. */
 export function limitsAllRoutes(host: Host): boolean {

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type REPLServer, start } from "node:repl";
 import type { DatabaseConfig } from "../../engines/db/config.js";
 import { bindDatabase } from "../../engines/db/default-database.js";
 import { sql } from "../../engines/db/sql/sql.js";
 import { defineCommand } from "../command.js";
 import { configOption, databaseOption, modelsOption, type Project, readProject } from "../project.js";
+import { openRepl } from "../repl.js";
 
 export const shell = defineCommand({
   summary: "Opens psql on the database; without psql, or with --models, JavaScript with `db`, `sql` and the models.",
@@ -60,39 +60,9 @@ async function repl(project: Project): Promise<void> {
   await project.withDatabase(async (database) => {
     bindDatabase(database);
     try {
-      const { stdin, stdout } = process;
-      const session = start({
-        prompt: stdin.isTTY ? "stoa> " : "",
-        input: stdin,
-        output: stdout,
-        terminal: stdin.isTTY === true,
-      });
-      Object.assign(session.context, { db: database, sql });
-      for (const meta of models) session.context[meta.name] = meta.model;
-      const ended = oneAfterTheOther(session);
-      await once(session, "exit");
-      await ended();
+      await openRepl({ db: database, sql, ...Object.fromEntries(models.map((meta) => [meta.name, meta.model])) });
     } finally {
       bindDatabase(null);
     }
   });
-}
-
-/** Lines of a pipe arrive all at once: each is run when the one before has ended. Returns a function that waits for all. */
-function oneAfterTheOther(session: REPLServer): () => Promise<void> {
-  const evaluate = session.eval;
-  let last = Promise.resolve();
-  const run: typeof evaluate = (line, context, file, done) => {
-    last = last.then(
-      () =>
-        new Promise<void>((resolve) => {
-          evaluate.call(session, line, context, file, (error, result) => {
-            done(error, result);
-            resolve();
-          });
-        }),
-    );
-  };
-  Object.assign(session, { eval: run });
-  return () => last;
 }

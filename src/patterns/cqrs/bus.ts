@@ -13,14 +13,17 @@ import type { Message, MessageContext, MessageHandler } from "./message.js";
 export type MessageRoute<Kind extends "command" | "query", Schema, Result> = Schema extends StandardSchema
   ? Kind extends "command"
     ? [
-        options: { readonly body: Schema },
+        options: { readonly body: Schema; readonly responses: MessageResponses },
         handler: (request: Request, given: { readonly body: SchemaOutput<Schema> }) => Promise<Result>,
       ]
     : [
-        options: { readonly query: Schema },
+        options: { readonly query: Schema; readonly responses: MessageResponses },
         handler: (request: Request, given: { readonly query: SchemaOutput<Schema> }) => Promise<Result>,
       ]
-  : [options: object, handler: (request: Request) => Promise<Result>];
+  : [options: { readonly responses: MessageResponses }, handler: (request: Request) => Promise<Result>];
+
+/** The descriptions of the responses that a bus adds, for routes that describe further ones. */
+type MessageResponses = Readonly<Record<number, string>>;
 
 /** The handler of a message: it receives what the schema has made of the input. */
 type HandlerOf<Given, Result, Schema> = (

@@ -209,6 +209,11 @@ export class EventStore {
     return [...(this.#workers?.progress() ?? [])];
   }
 
+  /** @internal The names of subscriptions and projections of this process that have events to handle. */
+  async behind(): Promise<string[]> {
+    return (await this.#workers?.behind()) ?? [];
+  }
+
   /** @internal */
   async attach(opened: OpenedStore, workers: EventWorkers): Promise<void> {
     await opened.open(this.#personalFields);

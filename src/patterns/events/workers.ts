@@ -147,6 +147,17 @@ export class EventWorkers {
     return (await poll(isThere, { first: 2, longest: 50, timeoutMs, signal })) !== null;
   }
 
+  /** The names of subscriptions and projections that have events to handle. */
+  async behind(): Promise<string[]> {
+    const mark = await this.storage.highWaterMark();
+    const names: string[] = [];
+    for (const runner of this.#runners) {
+      const at = runner.ended ? mark : await this.storage.checkpoint(runner.settings.name);
+      if ((at ?? 0) < mark) names.push(nameOf(runner));
+    }
+    return names;
+  }
+
   async close(): Promise<void> {
     const closing = Promise.allSettled([...this.#running.values()].map((running) => running.close()));
     await within(closing, closeGrace, () => {

@@ -142,6 +142,11 @@ function declareJob(host: Host, name: string, options: object, run: (value: neve
   };
 }
 
+/** The jobs of an application that has started; null if it has none. */
+export function startedJobs(host: Host): Jobs | null {
+  return stateOf(host).jobs;
+}
+
 function jobsOf(host: Host): Jobs {
   const { jobs } = stateOf(host);
   if (jobs === null) throw tooEarly(host);

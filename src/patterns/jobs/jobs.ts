@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
 import { Doorbell } from "../../durable/doorbell.js";
+import { type Gate, gateOf } from "../../durable/gate.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
 import { pulseOf, watched } from "../../durable/pulse.js";
 import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js";
@@ -45,7 +46,9 @@ export class Jobs {
   readonly #schedules: JobSchedules;
   readonly #leaseMs: number;
   readonly #pollMs: number;
+  readonly #gate: Gate;
   readonly #doorbell: Doorbell;
+  readonly #names: string[] = [];
   readonly #workers: LeasedWorker<JobRow>[] = [];
   readonly #tickers: Promise<void>[] = [];
   readonly #ticks = new Set<Wake>();
@@ -62,6 +65,7 @@ export class Jobs {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.#leaseMs = milliseconds(settings.lease);
     this.#pollMs = milliseconds(settings.poll);
+    this.#gate = gateOf(db);
     this.storage = new JobStorage(db, settings.schema, owner, this.#leaseMs, () => this.#doorbell.ring());
     this.records = new JobRecords(db, this.storage.table);
     this.#schedules = new JobSchedules(db, settings.schema);
@@ -85,10 +89,17 @@ export class Jobs {
   }
 
   add(job: JobSettings): void {
+    this.#names.push(job.name);
     const due = new NextDue(this.storage, job.name);
     const claims = new Claims(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
-      { name: `jobs '${job.name}'`, concurrency: job.concurrency, leaseMs: this.#leaseMs, pollMs: this.#pollMs },
+      {
+        name: `jobs '${job.name}'`,
+        concurrency: job.concurrency,
+        leaseMs: this.#leaseMs,
+        pollMs: this.#pollMs,
+        gate: this.#gate,
+      },
       {
         claim: (limit, inProgress) => claims.claim(limit, inProgress),
         renew: (items) => this.storage.renew(items),
@@ -151,6 +162,28 @@ export class Jobs {
 
   async cancel(id: string): Promise<boolean> {
     return isId(id) && this.records.cancel(id);
+  }
+
+  /** The names of jobs of this program that are due or in progress. */
+  async due(): Promise<string[]> {
+    const rows = await this.db.fetch<{ name: string }>(
+      `select name from ${this.storage.table} where finished_at is null and run_at <= clock_timestamp() and name = any ($1)
+       union select name from ${this.#schedules.table} where next_at <= clock_timestamp() and name = any ($1)`,
+      [this.#names],
+    );
+    return rows.map(({ name }) => `job '${name}'`);
+  }
+
+  /** Changes the stored times as if so many milliseconds had passed; for tests. */
+  async pass(ms: number): Promise<void> {
+    const time = "$1::float8 * interval '1 millisecond'";
+    await this.db.transaction(async (tx) => {
+      await tx.execute(`update ${this.storage.table} set run_at = run_at - ${time} where finished_at is null`, [ms]);
+      await tx.execute(`update ${this.storage.keys} set until = until - ${time}`, [ms]);
+      await tx.execute(`update ${this.#schedules.table} set next_at = next_at - ${time}`, [ms]);
+    });
+    for (const wake of this.#ticks) wake.wake();
+    this.#doorbell.ring();
   }
 
   async drain(): Promise<void> {
@@ -281,11 +314,13 @@ export class Jobs {
     while (!this.#closing) {
       let pause = this.#pollMs;
       try {
-        if (!known) await this.#schedules.schedule(job.name, schedule);
-        known = true;
-        const left = await this.#schedules.tick(job.name, schedule, (tx, at) =>
-          this.#insert({ name: job.name, key: `at ${at.toISOString()}`, value: "null", delay: 0, priority: 0 }, tx),
-        );
+        const left = await this.#gate.run(async () => {
+          if (!known) await this.#schedules.schedule(job.name, schedule);
+          known = true;
+          return this.#schedules.tick(job.name, schedule, (tx, at) =>
+            this.#insert({ name: job.name, key: `at ${at.toISOString()}`, value: "null", delay: 0, priority: 0 }, tx),
+          );
+        });
         pause = Math.min(left, pause);
       } catch (error) {
         this.logger.error("a schedule failed and is tried again", { job: job.name, error });
@@ -297,9 +332,11 @@ export class Jobs {
   async #sweep(isFirst = false): Promise<void> {
     const { retention: age, retentionCount: count } = this.settings;
     try {
-      if (isFirst) await this.storage.afterSetBack();
-      await deleteFinished(this.db, this.storage.table, { age, count });
-      await deleteKept(this.db, this.storage.keys, mostKept);
+      await this.#gate.run(async () => {
+        if (isFirst) await this.storage.afterSetBack();
+        await deleteFinished(this.db, this.storage.table, { age, count });
+        await deleteKept(this.db, this.storage.keys, mostKept);
+      });
     } catch (error) {
       this.logger.warn("finished jobs were not deleted", { error });
     }

@@ -85,6 +85,11 @@ export class OutboxAdmin {
     return gone.length;
   }
 
+  /** Messages that are to be published now; not shared with other callers. */
+  async ready(): Promise<number> {
+    return (await this.#readStatus()).ready;
+  }
+
   async #readStatus(): Promise<OutboxStatus> {
     const { table } = this.#storage;
     const row = await this.#db.fetchrow<{ counts: Partial<Record<OutboxState, number>> | null; lag: number | null }>(

@@ -124,6 +124,11 @@ function addLate(host: Host, { sources }: State, added: readonly SagaDefinition[
   sources?.add(added).catch((error: unknown) => host.logger.error("a saga cannot wait for its messages", { error }));
 }
 
+/** The sagas of an application that has started; null if it has none. */
+export function startedSagas(host: Host): Sagas | null {
+  return stateOf(host).sagas;
+}
+
 function sagasOf(host: Host): Sagas {
   const { sagas, config } = stateOf(host);
   if (config === null) throw new Error("app.sagas needs app.enableSaga()");

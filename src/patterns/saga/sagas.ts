@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { Doorbell } from "../../durable/doorbell.js";
+import { gateOf } from "../../durable/gate.js";
 import { LeasedWorker } from "../../durable/leased-worker.js";
 import { pulseOf } from "../../durable/pulse.js";
 import { addingSpan, inSpan } from "../../durable/stored-trace.js";
@@ -95,7 +96,7 @@ export class Sagas {
     const running = (): string[] => this.#worker?.running() ?? [];
     this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner, running });
     this.#worker = new LeasedWorker<SagaRow>(
-      { name: "sagas", concurrency, leaseMs, pollMs: milliseconds(this.config.poll) },
+      { name: "sagas", concurrency, leaseMs, pollMs: milliseconds(this.config.poll), gate: gateOf(this.db) },
       {
         claim: async (limit, inProgress) =>
           this.#definitions.size === 0 ? [] : this.storage.claim(this.definitions, limit, inProgress),
@@ -154,6 +155,25 @@ export class Sagas {
       return found !== null && (found.finishedAt !== null || found.status === "parked") ? found : null;
     };
     return poll(ended, { first: 5, longest: 100, timeoutMs, signal });
+  }
+
+  /** The names of sagas of this program that are due or in progress. */
+  async due(): Promise<string[]> {
+    const rows = await this.db.fetch<{ name: string }>(
+      `select distinct name from ${this.storage.sagas}
+       where finished_at is null and status <> 'parked' and wake_at <= clock_timestamp() and name = any ($1)`,
+      [this.definitions.map(({ name }) => name)],
+    );
+    return rows.map(({ name }) => `saga '${name}'`);
+  }
+
+  /** Changes the stored times as if so many milliseconds had passed; for tests. */
+  async pass(ms: number): Promise<void> {
+    const earlier = ["wake_at", "wait_until", "waiting_since", "deadline"]
+      .map((column) => `${column} = ${column} - $1::float8 * interval '1 millisecond'`)
+      .join(", ");
+    await this.db.execute(`update ${this.storage.sagas} set ${earlier} where finished_at is null`, [ms]);
+    this.#doorbell.ring();
   }
 
   async drain(): Promise<void> {

@@ -1,3 +1,4 @@
+import { gateOf } from "../../durable/gate.js";
 import { atOnce, deleteKept, inBatches, mostKept } from "../../durable/retention.js";
 import type { Logger } from "../../kit/logger.js";
 import type { SagaConfig } from "./config.js";
@@ -145,7 +146,7 @@ export class Sweeper {
 
   async #try(run: () => Promise<unknown>): Promise<void> {
     try {
-      await run();
+      await gateOf(this.storage.db).run(run);
     } catch (error) {
       this.logger.warn("old sagas were not cleaned up", { error });
     }

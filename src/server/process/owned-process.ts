@@ -24,7 +24,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   // Without its watchdog, if the system allows no thread, the process still serves.
   const watching = watch(plan, link).catch(() => null);
   if (link && link.routes !== null) await recordRoutes(target, link.routes, link.refused);
-  const starting: Promise<Service> = watching.then(() => serve(target, plan));
+  const starting: Promise<Service> = watching.then(() => link?.alone()).then(() => serve(target, plan));
 
   const end = async (code: number, crashed = false): Promise<void> => {
     if (ending) return;
@@ -123,10 +123,7 @@ async function report(
   address: Service["address"],
 ): Promise<void> {
   const links = target.links();
-  if (plan.banner && link?.role !== "worker") {
-    if (link?.again) process.stdout.write(`stoa: ready again on ${urlOf(address, plan.tls !== null)}\n`);
-    else announce(target, plan, address, links);
-  }
+  if (plan.banner && link?.role !== "worker" && !link?.again) announce(target, plan, address, links);
   await link?.send({ stoa: "ready", address, links });
 }
 

@@ -16,10 +16,20 @@ export type ChildMessage =
   | { readonly stoa: "closed"; readonly key: string }
   /** The reply to a connection; `taken` is false if it was refused. */
   | { readonly stoa: "took"; readonly key: string; readonly taken: boolean }
+  /** The program is loaded: it is to start once the processes before it have ended. */
+  | { readonly stoa: "loaded" }
+  /** The reloader is to keep the embedded database of a folder open. */
+  | { readonly stoa: "keep"; readonly folder: string }
+  /** It writes this file itself: no reason to restart. */
+  | { readonly stoa: "wrote"; readonly path: string }
   | Publication;
 
-/** The messages of a supervisor to its workers. */
+/** The messages of a supervisor to its workers, and of a reloader to its child. */
 export type ParentMessage =
+  /** The processes before this one have ended. */
+  | { readonly stoa: "alone" }
+  /** The socket of a database that is kept open; null if it cannot be. */
+  | { readonly stoa: "kept"; readonly server: string | null }
   /** The worker that takes the place of this one, which leaves, is ready. */
   | { readonly stoa: "replaced" }
   | {
@@ -42,8 +52,6 @@ interface Publication {
 /** The way in which one of our own processes started this one. */
 export interface ChildRole {
   readonly role: "worker" | "reload";
-  /** The port that the process before had, if any free one was requested. */
-  readonly port: number | null;
   /** True if it replaces one that served before. */
   readonly again: boolean;
   /** The id of the process that started it. */
@@ -58,6 +66,10 @@ export interface ChildRole {
 
 export interface ParentLink extends ChildRole {
   send(message: ChildMessage): Promise<void>;
+  /** Waits until the reloader has ended the processes before this one. */
+  alone(): Promise<void>;
+  /** Asks the reloader to keep an embedded database open. Resolves to its socket; null if this process is to open it. */
+  keep(folder: string): Promise<string | null>;
   /** Waits until the supervisor has one in the place of this process, for so many milliseconds at most. */
   replaced(milliseconds: number): Promise<void>;
   /** The parent has died. */
@@ -93,6 +105,12 @@ export function isChildMessage(message: unknown): message is ChildMessage {
       return typeof given["key"] === "string";
     case "took":
       return typeof given["key"] === "string" && typeof given["taken"] === "boolean";
+    case "loaded":
+      return true;
+    case "keep":
+      return typeof given["folder"] === "string";
+    case "wrote":
+      return typeof given["path"] === "string";
     case "publish":
       return typeof given["topic"] === "string";
     default:
@@ -117,25 +135,54 @@ function openLink(): ParentLink | null {
   delete process.env[variable];
   if (text === undefined || !process.send) return null;
   const role = JSON.parse(text) as ChildRole;
+  const send = (message: ChildMessage): Promise<void> =>
+    new Promise((resolve) => {
+      // A lost parent is reported through `onLost`.
+      if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
+      else resolve();
+    });
   return {
     ...role,
-    send: (message) =>
-      new Promise((resolve) => {
-        // A lost parent is reported through `onLost`.
-        if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
-        else resolve();
-      }),
+    send,
+    async alone() {
+      if (role.role !== "reload") return;
+      const told = heard("alone");
+      await send({ stoa: "loaded" });
+      await told;
+    },
+    async keep(folder) {
+      if (role.role !== "reload") return null;
+      // One at a time: the replies name no folder.
+      keeping = keeping.then(async () => {
+        const told = heard("kept");
+        await send({ stoa: "keep", folder });
+        return (await told).server;
+      });
+      return keeping;
+    },
     replaced: (milliseconds) =>
       new Promise((resolve) => {
         setTimeout(resolve, milliseconds);
         process.once("disconnect", resolve);
-        process.on("message", (message) => {
-          if ((message as ParentMessage | null)?.stoa === "replaced") resolve();
-        });
+        void heard("replaced").then(() => resolve());
       }),
     onLost: (callback) =>
       void (role.role === "worker" ? onSupervisorLost(callback) : process.once("disconnect", callback)),
   };
+}
+
+let keeping: Promise<string | null> = Promise.resolve(null);
+
+/** The next message of a kind. */
+function heard<Kind extends ParentMessage["stoa"]>(kind: Kind): Promise<Extract<ParentMessage, { stoa: Kind }>> {
+  return new Promise((resolve) => {
+    const hear = (message: unknown): void => {
+      if ((message as ParentMessage | null)?.stoa !== kind) return;
+      process.off("message", hear);
+      resolve(message as Extract<ParentMessage, { stoa: Kind }>);
+    };
+    process.on("message", hear);
+  });
 }
 
 async function onSupervisorLost(callback: () => void): Promise<void> {

@@ -1,7 +1,13 @@
-import type { Worker } from "node:cluster";
-import { createServer, type Server } from "node:net";
+import { createServer, type Server, Socket } from "node:net";
 import { backlog, type ListenAddress } from "../transport.js";
 import type { ParentMessage } from "./parent-link.js";
+
+/** A process that takes connections: a worker of node:cluster, or the child of a reloader. */
+export interface Worker {
+  isDead(): boolean;
+  isConnected(): boolean;
+  send(message: unknown, handle: never, options: undefined, done: () => void): unknown;
+}
 
 /** A connection that no JavaScript of this process reads: Node's handle. */
 interface Connection {
@@ -34,6 +40,7 @@ const lostAfter = 5;
 export class SharedListeners {
   readonly #listeners = new Map<string, Listener>();
   #closing = false;
+  #refusal: string | null = null;
 
   /** Listens for a worker; all workers that give the same key share the socket. */
   async open(worker: Worker, key: string, address: ListenAddress): Promise<void> {
@@ -95,10 +102,21 @@ export class SharedListeners {
     }
   }
 
+  /** While there is no worker, connections get this response; null lets them wait for one. */
+  refuse(response: string | null): void {
+    this.#refusal = response;
+    for (const listener of this.#listeners.values()) this.#handOut(listener);
+  }
+
+  /** Closes the sockets that no worker uses. */
+  closeUnused(): void {
+    for (const listener of this.#listeners.values()) if (listener.workers.size === 0) this.#close(listener);
+  }
+
   /** Closes each socket when its last worker leaves. */
   close(): void {
     this.#closing = true;
-    for (const listener of this.#listeners.values()) if (listener.workers.size === 0) this.#close(listener);
+    this.closeUnused();
   }
 
   #listen(key: string, { host, port, path }: ListenAddress): Listener {
@@ -134,7 +152,10 @@ export class SharedListeners {
     return listener;
   }
 
-  #handOut({ key, free, handed, waiting }: Listener): void {
+  #handOut({ key, workers, free, handed, waiting }: Listener): void {
+    if (this.#refusal !== null && workers.size === 0) {
+      for (const connection of waiting.splice(0)) respond(connection, this.#refusal);
+    }
     for (const worker of free) {
       const connection = waiting[0];
       if (connection === undefined) return;
@@ -156,4 +177,12 @@ export class SharedListeners {
 
 function send(worker: Worker, message: ParentMessage, connection?: Connection): void {
   if (worker.isConnected()) worker.send(message, connection as never, undefined, () => {});
+}
+
+/** Responds to the first bytes of a connection, whatever they are. */
+function respond(connection: Connection, response: string): void {
+  const socket = new Socket({ handle: connection, readable: true, writable: true } as object);
+  socket.on("error", () => {});
+  socket.setTimeout(5_000, () => socket.destroy());
+  socket.once("data", () => socket.end(response));
 }

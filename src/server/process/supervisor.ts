@@ -136,7 +136,6 @@ class Supervisor {
     const routes = openRoutesFile(String(++this.#forks));
     const role = childEnvironment({
       role: "worker",
-      port: null,
       again: this.#ready > 0,
       parent: process.pid,
       report: reportDescriptor,

@@ -9,10 +9,7 @@ interface Place {
 
 const places = new Map<string, Place>();
 
-/** The link of a worker, which listens through its supervisor; null in a process that listens itself. */
-export const listeningLink: ParentLink | null = parentLink?.role === "worker" ? parentLink : null;
-
-/** Lets the supervisor listen, and gives the connections that it hands over to the server. */
+/** Lets the supervisor or the reloader listen, and gives the connections that it hands over to the server. */
 export function listenThrough(link: ParentLink, server: Server, address: ListenAddress): Promise<number> {
   if (places.size === 0) process.on("message", hear);
   const key = freeKey(address);
@@ -51,7 +48,7 @@ function hear(given: unknown, handle: unknown): void {
   if (message?.stoa !== "connection") return;
   const server = places.get(message.key)?.server;
   // Before the first byte is read: a connection that is not taken is handed to another worker.
-  void listeningLink?.send({ stoa: "took", key: message.key, taken: server !== undefined });
+  void parentLink?.send({ stoa: "took", key: message.key, taken: server !== undefined });
   if (server === undefined) {
     (handle as { close(): void }).close();
     return;

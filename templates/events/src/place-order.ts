@@ -23,6 +23,8 @@ const PlaceOrder = z.object({
   quantity: z.int().min(1).max(100),
 });
 
+const Placed = z.object({ id: z.string() });
+
 export type PlaceOrderCommand = Command<z.input<typeof PlaceOrder>, { id: string }, typeof PlaceOrder>;
 
 export interface PlaceOrderParts {
@@ -39,6 +41,7 @@ export interface PlaceOrderParts {
 export function placeOrder({ app, orders, checkouts, stock }: PlaceOrderParts): PlaceOrderCommand {
   return command("place-order", {
     schema: PlaceOrder,
+    result: Placed,
     // The response is sent when this projection has the order: clients read their own writes.
     affects: [orderList],
     handler: async ({ id, ...order }) => {

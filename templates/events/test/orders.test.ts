@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { migrate } from "stoa/migrations";
-import { testClient } from "stoa/testing";
+import { testClient, testMessages, testWork } from "stoa/testing";
 import createApp from "../src/app.js";
 import seed from "../src/seed.js";
 
 // A PostgreSQL and a broker in the memory of this process.
 const app = createApp({ DATABASE_URL: "pglite:", BROKER_URL: "memory:", LOG_LEVEL: "error" });
+testMessages(app);
 const client = testClient(app);
+/** `runDue()` waits for sagas, messages and projections. */
+const work = testWork(app);
 
 before(async () => {
   await client.start();
@@ -28,28 +30,11 @@ const get = async (path: string) => (await client.get(path)).json();
 const available = async (sku: string) =>
   (await get("/stock")).find((item: { sku: string }) => item.sku === sku).available;
 
-/** Sagas and messages take a moment: reads again until the value is there. The test runner's limit ends a wait in vain. */
-async function eventually<T>(read: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await read();
-    if (isThere(value)) return value;
-    await sleep(20);
-  }
-}
-
-const ended = (id: string) =>
-  eventually(
-    () => get(`/orders/${id}`),
-    ({ status }) => status !== "placed",
-  );
-
 test("an order is confirmed and shipped, once", { timeout: 120_000 }, async () => {
   assert.equal((await place({ id: "o1", sku: "cup", quantity: 2 })).status, 200);
-  assert.equal((await ended("o1")).status, "confirmed");
-  const shipments: ShipmentRow[] = await eventually(
-    () => get("/shipments"),
-    (list) => list.length > 0,
-  );
+  await work.runDue();
+  assert.equal((await get("/orders/o1")).status, "confirmed");
+  const shipments: ShipmentRow[] = await get("/shipments");
   assert.deepEqual(
     shipments.map(({ orderId, sku, quantity }) => ({ orderId, sku, quantity })),
     [{ orderId: "o1", sku: "cup", quantity: 2 }],
@@ -62,13 +47,15 @@ test("an order is confirmed and shipped, once", { timeout: 120_000 }, async () =
 
 test("an order that cannot be paid is refused, and its goods are back", { timeout: 120_000 }, async () => {
   await place({ id: "o2", sku: "tea", quantity: 3, customer: "Broke Bob" });
-  assert.equal((await ended("o2")).status, "refused");
+  await work.runDue();
+  assert.equal((await get("/orders/o2")).status, "refused");
   assert.equal(await available("tea"), 100);
 });
 
 test("an order of more than there is is refused", { timeout: 120_000 }, async () => {
   await place({ id: "o3", sku: "cup", quantity: 50 });
-  assert.equal((await ended("o3")).status, "refused");
+  await work.runDue();
+  assert.equal((await get("/orders/o3")).status, "refused");
 });
 
 test("wrong orders are not accepted", async () => {

@@ -1,5 +1,5 @@
 import { Blueprint } from "stoa";
-import { orConflict, orNotFound } from "stoa/orm";
+import { listOptions, orConflict, orNotFound } from "stoa/orm";
 import { z } from "zod";
 import { accountOf } from "./accounts.js";
 import { Project } from "./models.js";
@@ -18,7 +18,7 @@ const Id = z.object({ id: z.int().min(1).max(2_147_483_647) });
 export function projectRoutes(): Blueprint<"/projects"> {
   const routes = new Blueprint("/projects", { tags: ["projects"] });
 
-  routes.get("/", { summary: "Your projects" }, (request) =>
+  routes.get("/", { summary: "Your projects", ...listOptions(Project, { pages: false }) }, (request) =>
     Project.objects.filter({ ownerId: accountOf(request) }).limit(100),
   );
 

@@ -10,7 +10,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
-import { takeFolder } from "../../../src/engines/db/pglite/data-folder.js";
+import { type DataFolder, takeFolder } from "../../../src/engines/db/pglite/data-folder.js";
 import type { PgliteModule } from "../../../src/engines/db/pglite/pglite-module.js";
 import { freshDatabase } from "../../../src/engines/db/pglite/template.js";
 import { ValueError } from "../../../src/kit/value-error.js";
@@ -84,7 +84,7 @@ describe("an embedded database", () => {
 
     it("Of many that open a folder at once, one gets it", async () => {
       const many = join(folder, "many");
-      const results = await Promise.allSettled(Array.from({ length: 8 }, () => takeFolder(many)));
+      const results = await Promise.allSettled(Array.from({ length: 8 }, () => take(many)));
       const taken = results.filter((result) => result.status === "fulfilled").map(({ value }) => value);
       expect(taken).toHaveLength(1);
       await taken[0]!.release();
@@ -93,10 +93,10 @@ describe("an embedded database", () => {
 
     it("A folder with a long name is locked too", async () => {
       const long = join(folder, "x".repeat(120));
-      const first = await takeFolder(long);
-      await expect(takeFolder(long)).rejects.toThrow("is in use by");
+      const first = await take(long);
+      await expect(take(long)).rejects.toThrow("is in use by");
       await first.release();
-      await (await takeFolder(long)).release();
+      await (await take(long)).release();
     });
   });
 
@@ -247,4 +247,8 @@ async function nameOfTemplate(): Promise<string> {
 
 function sourceOf(name: string): string {
   return fileURLToPath(new URL(`../../../src/engines/db/${name}`, import.meta.url));
+}
+
+async function take(folder: string): Promise<DataFolder> {
+  return (await takeFolder(folder)) as DataFolder;
 }

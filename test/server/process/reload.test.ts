@@ -53,8 +53,7 @@ describe("reload", patient, () => {
     await answers(url, "one");
     project.write("lib/answer.ts", 'export const answer: string = "two";');
     await answers(url, "two");
-    expect(program.stdout).toContain("stoa: lib/answer.ts changed; restarting");
-    await program.shows(new RegExp(`stoa: ready again on ${url}`));
+    await program.shows(/^stoa: ready again after [\d.]+ s: lib\/answer\.ts changed$/m);
     expect(program.stdout.match(/Stoa is listening/g)).toHaveLength(1);
     expect(program.stdout.match(/^shutdown \d+$/gm)).toHaveLength(1);
 
@@ -72,12 +71,29 @@ describe("reload", patient, () => {
     project.write("lib/answer.ts", 'export const answer: string = "mended"; process.env.FAULT = "startup throws";');
     await program.shows(/the program could not start; it starts again/);
     expect(program.stderr).toContain("stoa: startup failed: Error: the database is away");
+    const told = await get(`${url}/answer`);
+    expect(told).toMatchObject({ status: 503, text: expect.stringContaining("Error: the database is away") });
     project.write("lib/answer.ts", 'export const answer: string = "mended";');
     await answers(url, "mended");
     await get(`${url}/throw`).catch(() => {});
     await program.shows(/the program exited with code 1; it starts again/, 2);
     project.write("lib/answer.ts", 'export const answer: string = "again";');
     await answers(url, "again");
+  });
+
+  it("Requests that arrive during a restart wait for the changed program", async () => {
+    const project = new Project();
+    const program = project.run();
+    const url = await program.url();
+    let last = "one";
+    for (const next of ["two", "three"]) {
+      project.write("lib/answer.ts", `export const answer: string = "${next}";`);
+      // Each is answered: at first by the program before the change, and never again by it after the first of the next one.
+      const seen: string[] = [];
+      while (seen.at(-1) !== next) seen.push((await get(`${url}/answer`)).text);
+      expect([...new Set(seen)].filter((text) => text !== last)).toEqual([next]);
+      last = next;
+    }
   });
 
   it("Reload does not wait for a client or a hook that hangs", async () => {

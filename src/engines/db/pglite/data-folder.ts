@@ -32,12 +32,16 @@ export interface DataFolder {
  * killed before that, the next start removes the folder that was being built, and nothing else. All of this happens in
  * the given folder, since that may be a mount point: it cannot be renamed, and its parent may not be writable.
  * A cluster that is in the given folder itself, as PGlite makes it, is used where it is.
+ *
+ * If another process has the folder and serves its database, the result is the socket of that process. `serves` is the one
+ * at which this process will.
  */
-export async function takeFolder(given: string): Promise<DataFolder> {
+export async function takeFolder(given: string, serves?: string): Promise<DataFolder | string> {
   const folder = resolve(given);
   await makeFolder(folder);
   await assertOwn(folder);
-  const { holder, release } = await lockFolder(folder);
+  const { holder, server, release } = await lockFolder(folder, serves);
+  if (server !== undefined) return server;
   if (holder !== null) throw inUse(folder, holder);
   try {
     await removeLeftovers(folder);

@@ -8,8 +8,10 @@ import { setTimeout as delay } from "node:timers/promises";
 const lockPattern = /^stoa\.lock(?:\.[-.0-9a-z]+)?$/;
 /** Bytes in the path of a socket that every system takes. */
 const longestPath = 100;
-/** Milliseconds that the holder of a lock has to say who it is. */
-const patience = 300;
+/** Milliseconds between looks at a lock that two processes want. */
+const pauseBetweenLooks = 300;
+/** Milliseconds that the holder of a lock has to say who it is: a statement of its database may keep it busy. */
+const patience = 2_000;
 /** Times that a socket nobody listens to is asked again: one that is being made does not listen for a moment. */
 const questions = 4;
 
@@ -22,6 +24,8 @@ const unguarded = new Set<string>();
 export interface FolderLock {
   /** Who has the folder; null if this process has it now. */
   readonly holder: string | null;
+  /** The socket at which the holder serves the database to other processes, if it does. */
+  readonly server?: string | undefined;
   release(): Promise<void>;
 }
 
@@ -33,13 +37,13 @@ export function isLockFile(name: string): boolean {
  * Takes a folder for this process. The lock is a socket in the folder that this process listens to. The kernel ends it
  * with the process, and it is found by its file: from every container that has the folder, where numbers of processes
  * mean nothing. Each process makes a socket with a name that is never used again, then looks for others. Of two that
- * begin at once, the first by name stays.
+ * begin at once, the first by name stays. `serves` is told to those that come later.
  */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+export async function lockFolder(folder: string, serves = ""): Promise<FolderLock> {
   const name = `stoa.lock.${randomBytes(6).toString("hex")}`;
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    socket.end(`process ${process.pid} on ${hostname()}`);
+    socket.end(`process ${process.pid} on ${hostname()}\n${serves}`);
   });
   server.unref();
   const release = async (): Promise<void> => {
@@ -67,9 +71,10 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     if (others.length === 0) return { holder: null, release };
     if (question === questions || others.some((other) => other.name < name)) {
       await release();
-      return { holder: others[0]!.who, release };
+      const [holder = "", server] = others[0]!.who.split("\n");
+      return { holder, server: server || undefined, release };
     }
-    await delay(patience);
+    await delay(pauseBetweenLooks);
   }
 }
 

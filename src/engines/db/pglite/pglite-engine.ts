@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { parentLink } from "../../../server/process/parent-link.js";
 import type { Connection, ConnectionOwner } from "../connection.js";
 import type { Engine, EngineContext } from "../engine.js";
 import { OperationalError } from "../errors.js";
@@ -6,9 +8,10 @@ import type { Pool } from "../pool/pool.js";
 import { quoteIdentifier } from "../sql/sql.js";
 import { internalStatement } from "../statements.js";
 import { type DataFolder, takeFolder } from "./data-folder.js";
+import { connectKept } from "./kept-client.js";
+import { createFresh, openFolder } from "./open-folder.js";
 import { PgliteConnection } from "./pglite-connection.js";
-import { loadPglite, type Pglite, type PgliteModule, type PgliteOptions } from "./pglite-module.js";
-import { forgetFreshDatabase, freshDatabase } from "./template.js";
+import { loadPglite, type Pglite, type PgliteModule } from "./pglite-module.js";
 
 /** PostgreSQL compiled to WebAssembly, in this process: one session, and no other process. */
 export class PgliteEngine implements Engine {
@@ -20,6 +23,8 @@ export class PgliteEngine implements Engine {
   #folder: DataFolder | null = null;
   #pglite: Pglite | null = null;
   #connection: PgliteConnection | null = null;
+  /** True if another process has the database open, and this one is one of its clients. */
+  #served = false;
 
   private constructor(context: EngineContext, module: PgliteModule) {
     this.#context = context;
@@ -53,8 +58,9 @@ export class PgliteEngine implements Engine {
     return run(pool, `listen ${quoteIdentifier(channel)}`);
   }
 
-  unlisten(channel: string, pool: Pool): Promise<void> {
-    return run(pool, `unlisten ${quoteIdentifier(channel)}`);
+  async unlisten(channel: string, pool: Pool): Promise<void> {
+    // All clients share the session: another may listen to the channel.
+    if (!this.#served) await run(pool, `unlisten ${quoteIdentifier(channel)}`);
   }
 
   async close(): Promise<void> {
@@ -64,28 +70,14 @@ export class PgliteEngine implements Engine {
   }
 
   async #start(): Promise<Pglite> {
-    const { PGlite } = this.#module;
     const { folder } = this.#context.config;
-    if (folder === null) return this.#withTemplate((template) => PGlite.create(template));
-    this.#folder ??= await takeFolder(folder);
-    const { path, initialised, create } = this.#folder;
-    if (!(await initialised())) {
-      await this.#withTemplate((template) =>
-        create(async (dataDir) => (await PGlite.create({ ...template, dataDir })).close()),
-      );
-    }
-    return PGlite.create({ dataDir: path });
-  }
-
-  /** Makes a new database from the files that are kept for this; without them it takes longer. */
-  async #withTemplate<T>(make: (template: PgliteOptions) => Promise<T>): Promise<T> {
-    try {
-      return await make({ loadDataDir: await freshDatabase(this.#module) });
-    } catch {
-      // The kept files may be damaged.
-      await forgetFreshDatabase();
-      return make({});
-    }
+    if (folder === null) return createFresh(this.#module);
+    const server = await parentLink?.keep(resolve(folder));
+    const taken = server ?? this.#folder ?? (await takeFolder(folder));
+    this.#served = typeof taken === "string";
+    if (typeof taken === "string") return connectKept(taken);
+    this.#folder = taken;
+    return openFolder(this.#module, taken);
   }
 
   async #shut(): Promise<void> {

@@ -1,0 +1,126 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir } from "node:fs/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ensureBuilt } from "../../scripts/setup.mjs";
+import { get, isAlive, patient, until } from "../server/process/program.js";
+import { Project, type Run } from "./project.js";
+
+beforeAll(() => ensureBuilt(), 120_000);
+
+const config = `import { defineConfig } from "stoa/migrations";
+export default defineConfig({ app: "./src/app.ts", models: "./src/models.ts", database: "pglite:./data", client: "web/api.ts" });`;
+const models = `import { field, Model } from "stoa/orm";
+export class Book extends Model("books", { id: field.auto(), title: field.char({ maxLength: 200 }) }) {}`;
+const appWith = (routes: string): string => `import { App } from "stoa";
+import { Book } from "./models.js";
+export default function createApp(): App {
+  const app = new App();
+  app.enableDatabase("pglite:./data");
+  app.enableOpenapi();
+  app.get("/pid", () => String(process.pid));
+  app.post("/books", async () => ({ id: (await Book.objects.create({ title: "Emma" })).id }));
+  app.get("/books", () => Book.objects.orderBy("id"));
+${routes}
+  return app;
+}`;
+
+describe("stoa dev", patient, () => {
+  it("The command serves the application and serves each change of it at the same address", async () => {
+    const project = await Project.create({ "src/app.ts": greeting("one") });
+    const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);
+    const url = await urlOf(dev);
+    expect((await get(url)).text).toBe("one");
+    await project.write("src/app.ts", greeting("two"));
+    await until(async () => (await get(url)).text === "two");
+    await until(() => /^stoa: ready again after [\d.]+ s: src\/app\.ts changed$/m.test(dev.stdout));
+    expect(await stop(dev)).toBe(0);
+  });
+
+  it("An error in the code is shown once, with its place, and the next change starts the application again", async () => {
+    const project = await Project.create({ "src/app.ts": greeting("one") });
+    const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);
+    const url = await urlOf(dev);
+    await project.write("src/app.ts", `const n: number = 1;\nmissing(n);\n${greeting("two")}`);
+    await until(async () => (await get(url)).status === 503);
+    const place = "ReferenceError: missing is not defined (";
+    const { text } = await get(url);
+    expect(text).toContain(place);
+    expect(text).toMatch(/src\/app\.ts:2:1\)/);
+    expect(dev.stderr.split(place)).toHaveLength(2);
+    await project.write("src/app.ts", "export const app = ;");
+    await dev.tells("app.ts:1:19: ERROR: Unexpected");
+    await project.write("src/app.ts", greeting("three"));
+    await until(async () => (await get(url)).text === "three");
+    expect(await stop(dev)).toBe(0);
+  });
+
+  it("An error at the first start waits for a change too, and one of the command line does not", async () => {
+    const project = await Project.create({ "src/app.ts": "missing();" });
+    const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);
+    await dev.tells("missing is not defined");
+    await project.write("src/app.ts", greeting("mended"));
+    const url = await urlOf(dev);
+    expect((await get(url)).text).toBe("mended");
+    const taken = project.start(["dev", "--app", "src/app.ts", "--port", new URL(url).port]);
+    expect(await taken.end()).toMatchObject({ code: 1, stderr: expect.stringContaining("is already in use") });
+    expect(await stop(dev)).toBe(0);
+  });
+
+  it("An embedded database stays open for restarts and commands, and the client is kept up to date", async () => {
+    const project = await Project.create(
+      { "stoa.config.ts": config, "src/models.ts": models, "src/app.ts": appWith("") },
+      ["tsx", "@electric-sql"],
+    );
+    await mkdir(`${project.folder}/tmp`);
+    const dev = project.start(["dev", "--port", "0"], { TMPDIR: `${project.folder}/tmp` });
+    const url = await urlOf(dev);
+    // The folder is in use: the command goes through the process that has it open.
+    expect(await project.stoa(["migrate", "make"])).toMatchObject({ code: 0 });
+    expect(await project.stoa(["migrate", "up"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("applied 0001_initial"),
+    });
+    const post = async (): Promise<string> => (await fetch(`${url}/books`, { method: "POST" })).text();
+    await until(async () => (await post()).startsWith('{"id":'));
+    const pid = (await get(`${url}/pid`)).text;
+    await until(async () => (await project.read("web/api.ts").catch(() => "")).includes('"/books"'));
+
+    await project.write("src/app.ts", appWith('  app.get("/more", () => "more");'));
+    await until(async () => (await get(`${url}/more`)).text === "more");
+    const next = (await get(`${url}/pid`)).text;
+    expect(next).not.toBe(pid);
+    expect(JSON.parse((await get(`${url}/books`)).text)).toContainEqual({ id: 1, title: "Emma" });
+    await until(async () => (await project.read("web/api.ts")).includes('"/more"'));
+    // A change of the client would have been seen before this one, and would have started the program once more.
+    await project.write("src/other.ts", "export {};");
+    await until(async () => (await get(`${url}/pid`)).text !== next);
+    expect(dev.stdout).not.toContain("web/api.ts changed");
+
+    const last = (await get(`${url}/pid`)).text;
+    expect(await stop(dev)).toBe(0);
+    expect(isAlive(last)).toBe(false);
+    expect(existsSync(`${project.folder}/data/pgdata/PG_VERSION`)).toBe(true);
+    expect((await readdir(`${project.folder}/data`)).filter((name) => name.startsWith("stoa.lock"))).toEqual([]);
+    expect((await readdir(`${project.folder}/tmp`)).filter((name) => name.startsWith("stoa-kept-"))).toEqual([]);
+    expect(await project.stoa(["migrate", "status"])).toMatchObject({ code: 0 });
+  });
+});
+
+const greeting = (text: string): string => `import { App } from "stoa";
+export const app = new App();
+app.get("/", () => "${text}");`;
+
+async function urlOf(dev: Run): Promise<string> {
+  let url: string | undefined;
+  await until(
+    () => (url = /listening on (\S+)/.exec(dev.stdout)?.[1]) !== undefined || dev.child.exitCode !== null,
+    () => `the address in\n${dev.stdout}\n${dev.stderr}`,
+  );
+  if (url === undefined) throw new Error(`ended without an address:\n${dev.stdout}\n${dev.stderr}`);
+  return url;
+}
+
+async function stop(dev: Run): Promise<number | null> {
+  dev.child.kill("SIGINT");
+  return (await dev.end()).code;
+}

@@ -1,0 +1,105 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Database } from "../../../src/engines/db/database.js";
+import { UniqueViolation } from "../../../src/engines/db/errors.js";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { DatabaseKeeper } from "../../../src/engines/db/pglite/database-keeper.js";
+import { compiled } from "../../support/compiled.js";
+
+let folder: string;
+let keeper: DatabaseKeeper;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "stoa-keeper-"));
+  keeper = new DatabaseKeeper();
+  await keeper.open(folder);
+});
+afterAll(async () => {
+  await keeper.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function withClients(run: (one: Database, other: Database) => Promise<void>): Promise<void> {
+  const [one, other] = [await openDatabase(`pglite:${folder}`), await openDatabase(`pglite:${folder}`)];
+  try {
+    await run(one, other);
+  } finally {
+    await one.close();
+    await other.close();
+  }
+}
+
+describe("an embedded database that another process keeps open", () => {
+  it("Clients share the rows, and their errors are those of the database", async () => {
+    await withClients(async (one, other) => {
+      await one.execute("create table shared (name text primary key, data jsonb, raw bytea)");
+      const line = "caf\u00e9 \u2028 \n \ud83d\ude00";
+      await one.execute("insert into shared values ($1, $2, $3)", [line, { a: [line] }, Buffer.from([0, 10, 255])]);
+      expect(await other.fetchrow("select * from shared")).toEqual({
+        name: line,
+        data: { a: [line] },
+        raw: Buffer.from([0, 10, 255]),
+      });
+      const twice = other.execute("insert into shared (name) values ($1)", [line]);
+      await expect(twice).rejects.toBeInstanceOf(UniqueViolation);
+      await expect(twice).rejects.toMatchObject({ sqlstate: "23505", message: expect.stringContaining("shared_pkey") });
+    });
+  });
+
+  it("A transaction of one client is alone in the session: statements of others run before it or after it", async () => {
+    await withClients(async (one, other) => {
+      await one.execute("create table alone (n int)");
+      let counted: Promise<unknown> | undefined;
+      const failed = one.transaction(async (tx) => {
+        await tx.execute("insert into alone values (1)");
+        counted = other.fetchval("select count(*)::int from alone");
+        for (let n = 2; n < 20; n++) await tx.execute("insert into alone values ($1)", [n]);
+        throw new Error("no");
+      });
+      await expect(failed).rejects.toThrow("no");
+      expect(await counted).toBe(0);
+      await Promise.all([
+        one.transaction((tx) => tx.execute("insert into alone values (1)")),
+        other.transaction((tx) => tx.execute("insert into alone values (2)")),
+      ]);
+      expect(await one.fetchval("select count(*)::int from alone")).toBe(2);
+    });
+  });
+
+  it("Notifications reach all clients, also after one of them has closed", async () => {
+    const heard: string[] = [];
+    const other = await openDatabase(`pglite:${folder}`);
+    await withClients(async (one) => {
+      await one.listen("news", (payload) => void heard.push(`one ${payload}`));
+      await other.listen("news", (payload) => void heard.push(`other ${payload}`));
+      await other.execute("select pg_notify('news', 'first')");
+      await expect.poll(() => [...heard].sort()).toEqual(["one first", "other first"]);
+    });
+    await other.execute("select pg_notify('news', 'second')");
+    await expect.poll(() => heard).toContain("other second");
+    await other.close();
+  });
+
+  it("The transaction of a client that is killed is rolled back, and the others go on", async () => {
+    const database = await openDatabase(`pglite:${folder}`);
+    await database.execute("create table killed (n int)");
+    const child = fork(compiled(join(import.meta.dirname, "fixtures/kept-client.ts")), [folder]);
+    expect((await once(child, "message"))[0]).toBe("inserted");
+    const counted = database.fetchval("select count(*)::int from killed");
+    child.kill("SIGKILL");
+    expect(await counted).toBe(0);
+    await database.close();
+  });
+
+  it("The folder is free when its keeper has closed it", async () => {
+    await keeper.close();
+    const database = await openDatabase(`pglite:${folder}`);
+    expect(await database.fetchval("select 1")).toBe(1);
+    await expect(new DatabaseKeeper().open(folder)).rejects.toThrow("is in use by");
+    await database.close();
+  });
+});
