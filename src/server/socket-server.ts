@@ -1,10 +1,23 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { listeningLink, listenThrough } from "./process/worker-listener.js";
+import { giveTo, listeningLink, listenThrough } from "./process/worker-listener.js";
 import { backlog, type ListenAddress, type TransportOptions } from "./transport.js";
 
-/** The listening half of a transport: hands on connections without TLS, and those whose handshake is done. */
-export class SocketServer {
+/** The listening half of a transport. */
+export interface Listener {
+  /** TLS handshakes under way. */
+  readonly handshakes: number;
+  listen(address: ListenAddress): Promise<ListenAddress>;
+  /** Accepts nothing more. */
+  close(): void;
+  /** Ends handshakes under way too. */
+  destroy(): void;
+  /** So many connections count beside those that the listener knows. */
+  setOthers?(count: number): void;
+}
+
+/** Listens with node:net: hands on connections without TLS, and those whose handshake is done. */
+export class SocketServer implements Listener {
   readonly #options: TransportOptions;
   readonly #protocols: readonly string[];
   readonly #accept: (socket: Duplex) => void;
@@ -105,7 +118,10 @@ export async function listenAt(
   address: ListenAddress,
   report: (error: unknown) => void,
 ): Promise<ListenAddress> {
-  if (listeningLink !== null) return { ...address, port: await listenThrough(listeningLink, server, address) };
+  if (listeningLink !== null) {
+    const take = giveTo.bind(null, server);
+    return { ...address, port: await listenThrough(listeningLink, address, take, (end) => server.once("close", end)) };
+  }
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
