@@ -35,28 +35,29 @@ let found: Addon | string | undefined;
 
 /** The addon, or why it cannot be used. */
 export function loadAddon(): Addon | string {
-  return (found ??= load());
+  return (found ??= findAddon(packageFolder()));
 }
 
-function load(): Addon | string {
+/** Looks in the folder of the package, and in the packages that are installed beside it. */
+export function findAddon(folder: string): Addon | string {
   if (process.platform !== "linux") return `it needs Linux, and this is ${process.platform}`;
   const target = `${process.platform}-${process.arch}`;
-  const built = open(join(packageFolder(), "native/build", `wire-${target}.node`));
-  return built === missing ? openPrebuilt(target) : built;
+  const built = open(join(folder, "native/build", `wire-${target}.node`));
+  return built === missing ? openPrebuilt(folder, target) : built;
 }
 
 const missing = "it is not built: run `npx stoa build-native`";
 
 /** One for each C library: npm installs the package that fits. */
-function openPrebuilt(target: string): Addon | string {
+function openPrebuilt(folder: string, target: string): Addon | string {
   for (const name of [`stoa-native-${target}`, `stoa-native-${target}-musl`]) {
     let file: string;
     try {
-      file = join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), "wire.node");
+      file = join(dirname(createRequire(join(folder, "package.json")).resolve(`${name}/package.json`)), "wire.node");
     } catch {
       continue;
     }
-    return isGenuine(name, file)
+    return isGenuine(folder, name, file)
       ? open(file)
       : `the file of ${name} is not the one that this version was released with`;
   }
@@ -64,9 +65,9 @@ function openPrebuilt(target: string): Addon | string {
 }
 
 /** native/checksums.json is made for a release: the SHA-256 of the file of each package. */
-function isGenuine(name: string, file: string): boolean {
+function isGenuine(folder: string, name: string, file: string): boolean {
   try {
-    const sums = JSON.parse(readFileSync(join(packageFolder(), "native/checksums.json"), "utf8")) as Record<
+    const sums = JSON.parse(readFileSync(join(folder, "native/checksums.json"), "utf8")) as Record<
       string,
       string
     >;
