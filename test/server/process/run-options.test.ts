@@ -65,7 +65,9 @@ describe("precedence", () => {
 
   it("The native transport refuses TLS and HTTP/2, which need the sockets of Node", () => {
     expect(() => plan(["--transport=native", "--http2"])).toThrow("http2 and tls cannot be used");
-    expect(() => plan([], { transport: "native", tls: { key: "k", cert: "c" } })).toThrow("http2 and tls cannot be used");
+    expect(() => plan([], { transport: "native", tls: { key: "k", cert: "c" } })).toThrow(
+      "http2 and tls cannot be used",
+    );
   });
 
   it("A port as an argument takes precedence over a Unix socket as an option", () => {
