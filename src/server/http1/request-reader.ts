@@ -42,12 +42,15 @@ export abstract class RequestReader implements BodyHost, Peer {
   protected paused = false;
   /** Inside the loop over received bytes: the phase that a response leaves is looked at there. */
   protected running = false;
+  /** True if the bytes of the socket are lent. */
+  readonly #lent: boolean;
   /** The size at which the head that is held is parsed again, even without the end of a line. */
   #parseAgainAt = 0;
 
   constructor(clock: Clock, socket: ClientSocket, secure: boolean) {
     this.socket = socket;
     this.secure = secure;
+    this.#lent = socket.lends === true;
     this.since = clock.tick;
   }
 
@@ -74,7 +77,7 @@ export abstract class RequestReader implements BodyHost, Peer {
     if (this.phase >= UPGRADING) {
       this.since = this.host.clock.tick;
     } else if (this.held.bytes === null) {
-      this.#run(bytes, start, end, this.socket.lends === true);
+      this.#run(bytes, start, end, this.#lent);
     } else {
       this.held.add(bytes, start, end, false);
       if (this.phase === HEAD) this.#continueHead();

@@ -150,7 +150,6 @@ export class Http1Transport implements Transport, ConnectionHost {
     // As node:http leaves it: flowing as soon as the new owner listens, and nothing lost until then.
     (socket as { readableFlowing: boolean | null }).readableFlowing = null;
     this.#setUpgraded(socket, true);
-    socket.on("error", ignore);
     socket.on("close", () => this.#setUpgraded(socket, false));
     upgrade(socket, head);
   }

@@ -67,10 +67,7 @@ function openPrebuilt(folder: string, target: string): Addon | string {
 /** native/checksums.json is made for a release: the SHA-256 of the file of each package. */
 function isGenuine(folder: string, name: string, file: string): boolean {
   try {
-    const sums = JSON.parse(readFileSync(join(folder, "native/checksums.json"), "utf8")) as Record<
-      string,
-      string
-    >;
+    const sums = JSON.parse(readFileSync(join(folder, "native/checksums.json"), "utf8")) as Record<string, string>;
     return sums[name] === nodeCrypto().createHash("sha256").update(readFileSync(file)).digest("hex");
   } catch {
     return false;

@@ -116,6 +116,7 @@ export class NativeSocket implements ClientSocket {
     if (found === undefined) return new Socket().destroy();
     const [fd, unsent] = found;
     const socket = new Socket({ fd, readable: true, writable: true, allowHalfOpen: true });
+    socket.on("error", ignore);
     if (unsent.length > 0) socket.write(unsent);
     return socket;
   }
@@ -136,6 +137,8 @@ export class NativeSocket implements ClientSocket {
     process.nextTick(tellGone, this);
   }
 }
+
+function ignore(): void {}
 
 function tellGone(socket: NativeSocket): void {
   socket.receiver?.gone();
