@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
+import { buildNative } from "../native/build.mjs";
 import { assetFolder, assetsAreCopied, consoleFolder, copyAssets, playgroundFolder } from "./copy-assets.mjs";
 import { root, runNpm } from "./process.mjs";
 
@@ -32,6 +33,7 @@ export function isInstalled(folder) {
  * build: `types: false` leaves them out.
  */
 export async function ensureBuilt({ types = true, log = console.error } = {}) {
+  await ensureNative();
   if (isBuilt(types)) return;
   log("building ...");
   await build({ types });
@@ -41,8 +43,14 @@ export async function ensureBuilt({ types = true, log = console.error } = {}) {
 export async function build({ types = true } = {}) {
   const { bundle } = await import("./bundle.mjs");
   const { bundleTypes } = await import("./bundle-types.mjs");
+  await ensureNative();
   removeOrphans([...(await bundle()), ...(types ? await bundleTypes() : [])]);
   await copyAssets();
+}
+
+/** The native transport, where there is a compiler. Without one, the server runs on node:net. */
+async function ensureNative() {
+  await buildNative().catch(() => {});
 }
 
 function isBuilt(types) {

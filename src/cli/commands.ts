@@ -46,6 +46,10 @@ export const commands: CommandTable = {
     summary: "look at dead letters and stuck messages of the outbox, send them again or discard them",
     load: async () => (await import("./commands/messages.js")).messages,
   },
+  "build-native": {
+    summary: "build the native transport with the C compiler of this machine",
+    load: async () => (await import("./commands/build-native.js")).buildNative,
+  },
   completion: {
     summary: "print a script that completes the commands and options in bash, zsh or fish",
     load: async () => (await import("./commands/completion.js")).completion,

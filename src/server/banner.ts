@@ -1,3 +1,4 @@
+import { chooseTransport, describeTransport } from "./choose-transport.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
 import type { ListenAddress } from "./transport.js";
@@ -17,7 +18,8 @@ export function announce(target: RunTarget, plan: RunPlan, address: ListenAddres
   const url = urlOf(address, plan.tls !== null);
   const { env, debug, workers } = plan.settings;
   if (env === "production") {
-    target.logger.info(`listening on ${url}`, { url, env, debug, workers, pid: process.pid });
+    const transport = describeTransport(chooseTransport(plan));
+    target.logger.info(`listening on ${url}`, { url, env, debug, workers, transport, pid: process.pid });
   } else {
     process.stdout.write(banner(plan, address, links, process.stdout.isTTY === true && !process.env["NO_COLOR"]));
   }
@@ -34,6 +36,7 @@ export function banner(plan: RunPlan, address: ListenAddress, links: Links, colo
   if (address.host === "0.0.0.0" || address.host === "::") rows.push(["Bound to", `${address.host}, every interface`]);
   rows.push(["Mode", `${env}, debug ${debug ? "on" : "off"}${plan.reload ? ", reload on" : ""}`]);
   rows.push(["Workers", workers === 1 ? `1 (pid ${process.pid})` : `${workers} (supervisor pid ${process.pid})`]);
+  rows.push(["Transport", describeTransport(chooseTransport(plan))]);
   if (process.stdout.isTTY) rows.push(["Stop", "Ctrl+C"]);
   const width = Math.max(...rows.map(([label]) => label.length)) + 2;
   const lines = rows.map(([label, text]) => `  ${paint(2, label.padEnd(width))}${text}`);

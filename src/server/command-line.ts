@@ -20,6 +20,10 @@ export const steeringFields = {
   workers: option(is.integer(1, 1024)),
   /** Logs each request. Default: on in debug mode. */
   logs: option(is.boolean),
+  /**
+   * The sockets of the server: our own HTTP/1.1 on the native addon or on node:net, or node:http. Default "auto": node:net.
+   */
+  transport: option(is.oneOf("auto", "native", "net", "node"), "auto"),
   /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. Default false. */
   http2: http2Option,
 };
@@ -59,7 +63,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   return { options, help, doubts };
 }
 
-const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "http2", "help"];
+const names = ["host", "port", "env", "debug", "reload", "workers", "logs", "transport", "http2", "help"];
 
 /** A value given as text, for one of the options that take one; an error names `source`. */
 export function readText(source: string, name: keyof Steering, text: string): string | number {
@@ -84,6 +88,7 @@ export const usage = `Arguments of the server:
   --reload             restart when a source file changes
   --workers NUMBER     processes that serve (one per CPU in production, else 1)
   --no-logs, --logs    request logging (on in debug mode)
+  --transport NAME     auto, native, net or node (auto)
   --http2, --no-http2  HTTP/2 beside HTTP/1.1 on the same port (off)
   --help               show this text
 `;
@@ -92,8 +97,8 @@ function isSwitch(name: string): name is "debug" | "reload" | "logs" | "http2" {
   return name === "debug" || name === "reload" || name === "logs" || name === "http2";
 }
 
-function isSetting(name: string): name is "host" | "port" | "env" | "workers" {
-  return name === "host" || name === "port" || name === "env" || name === "workers";
+function isSetting(name: string): name is "host" | "port" | "env" | "workers" | "transport" {
+  return name === "host" || name === "port" || name === "env" || name === "workers" || name === "transport";
 }
 
 function switchValue(argument: string, attached: string | undefined): boolean {

@@ -12,6 +12,7 @@ export function readEnvironment(variables: Environment): Partial<Steering> {
     ["port", "STOA_PORT"],
     ["env", "STOA_ENV"],
     ["workers", "STOA_WORKERS"],
+    ["transport", "STOA_TRANSPORT"],
   ] as const;
   if (variables["NODE_ENV"] === "production" || variables["NODE_ENV"] === "development") {
     options["env"] = variables["NODE_ENV"];

@@ -14,8 +14,6 @@ const processFields = {
   ...steeringFields,
   /** The name of the application, in the banner, the log, the health report and the telemetry. */
   name: option(is.text),
-  /** Our own HTTP/1.1 on node:net, or node:http. Default "net". */
-  transport: option(is.oneOf("net", "node"), "net"),
   /** Serve HTTPS. */
   tls: tlsOption,
   /** Listen on a Unix socket in place of host and port. */
@@ -60,7 +58,7 @@ export interface RunPlan {
   readonly settings: RunSettings;
   readonly address: ListenAddress;
   readonly reload: boolean;
-  readonly transport: "net" | "node";
+  readonly transport: "auto" | "native" | "net" | "node";
   readonly tls: TlsSettings | null;
   readonly http2: Http2Fields | null;
   readonly limits: ServerLimits;
@@ -93,6 +91,11 @@ export function planRun(
   const http2 = planHttp2(commandLine.http2, options.http2, environment.http2);
   if (http2 !== null && transport === "node") {
     throw new ValueError('http2 cannot be used with `transport: "node"`, which speaks HTTP/1.1 only');
+  }
+  if (transport === "native" && (http2 !== null || given.tls)) {
+    throw new ValueError(
+      'http2 and tls cannot be used with `transport: "native"`: they need the sockets of Node ("auto")',
+    );
   }
   const addressed = commandLine.host !== undefined || commandLine.port !== undefined;
   return {

@@ -1,4 +1,5 @@
 import type { Logger } from "../kit/logger.js";
+import type { ChosenTransport } from "./choose-transport.js";
 import type { Dispatch } from "./transport.js";
 import type { HubServices } from "./worker-messages/service.js";
 
@@ -14,6 +15,8 @@ export interface RunSettings {
   readonly workers: number;
   /** The host that the server binds to; undefined where `run` does not serve: under `fetch` and in tests. */
   readonly host?: string;
+  /** The transport that serves; undefined where `run` does not. */
+  readonly transport?: ChosenTransport;
   /** The name of the application, if it was given one. */
   readonly name?: string;
 }

@@ -1,4 +1,5 @@
 import { within } from "../kit/time/within.js";
+import { type ChosenTransport, chooseTransport } from "./choose-transport.js";
 import { createNetTransport } from "./http1/transport.js";
 import { http2Streams } from "./http2/streams.js";
 import { handshakeFailed, Refusals } from "./refusals.js";
@@ -21,8 +22,9 @@ export interface Service {
 /** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
   const keeper = plan.tls && new (await import("./tls/keeper.js")).TlsKeeper(plan.tls, target.logger);
-  const createTransport = await transportOf(plan);
-  target.configure(plan.settings);
+  const chosen = chooseTransport(plan);
+  const createTransport = await transportOf(plan, chosen);
+  target.configure({ ...plan.settings, transport: chosen });
   await target.start();
   const refusals = new Refusals(target);
   const transport = createTransport(target.dispatch, {
@@ -63,9 +65,10 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   }
 }
 
-async function transportOf(plan: RunPlan): Promise<TransportFactory> {
+async function transportOf(plan: RunPlan, { name }: ChosenTransport): Promise<TransportFactory> {
   if (plan.http2 !== null) return (await import("./http2/transport.js")).createHttp2Transport;
-  return plan.transport === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
+  if (name === "native") return (await import("./native/transport.js")).createNativeTransport;
+  return name === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }
 
 async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {

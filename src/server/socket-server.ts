@@ -1,11 +1,24 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { parentLink } from "./process/parent-link.js";
-import { listenThrough } from "./process/worker-listener.js";
+import { giveTo, listenThrough } from "./process/worker-listener.js";
 import { backlog, type ListenAddress, type TransportOptions } from "./transport.js";
 
-/** The listening half of a transport: hands on connections without TLS, and those whose handshake is done. */
-export class SocketServer {
+/** The listening half of a transport. */
+export interface Listener {
+  /** TLS handshakes under way. */
+  readonly handshakes: number;
+  listen(address: ListenAddress): Promise<ListenAddress>;
+  /** Accepts nothing more. */
+  close(): void;
+  /** Ends handshakes under way too. */
+  destroy(): void;
+  /** So many connections count beside those that the listener knows. */
+  setOthers?(count: number): void;
+}
+
+/** Listens with node:net: hands on connections without TLS, and those whose handshake is done. */
+export class SocketServer implements Listener {
   readonly #options: TransportOptions;
   readonly #protocols: readonly string[];
   readonly #accept: (socket: Duplex) => void;
@@ -106,7 +119,10 @@ export async function listenAt(
   address: ListenAddress,
   report: (error: unknown) => void,
 ): Promise<ListenAddress> {
-  if (parentLink !== null) return { ...address, port: await listenThrough(parentLink, server, address) };
+  if (parentLink !== null) {
+    const take = giveTo.bind(null, server);
+    return { ...address, port: await listenThrough(parentLink, address, take, (end) => server.once("close", end)) };
+  }
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };

@@ -8,7 +8,7 @@ import { configure, type TestSettings } from "./test-app.js";
 
 export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitFields> {
   /** Default: the framework's own. */
-  readonly transport?: "net" | "node";
+  readonly transport?: "native" | "net" | "node";
 }
 
 /** An application that listens on a port of its own. */
@@ -41,7 +41,8 @@ export async function serve(app: App, options: TestServerOptions = {}): Promise<
   return { address, url: `http://127.0.0.1:${address.port}`, close, [Symbol.asyncDispose]: close };
 }
 
-async function loadTransport(name: "net" | "node"): Promise<TransportFactory> {
+async function loadTransport(name: "native" | "net" | "node"): Promise<TransportFactory> {
   if (name === "net") return createNetTransport;
+  if (name === "native") return (await import("../server/native/transport.js")).createNativeTransport;
   return (await import("../server/node/transport.js")).createNodeTransport;
 }

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
 import { describe, expect, it } from "vitest";
+import type { ListenAddress, Transport } from "../../src/server/transport.js";
 import fc from "../support/properties.js";
 import { endingsOnNode, modelOnNode } from "./differences.js";
 import {
@@ -40,7 +43,12 @@ const warnings: unknown[] = [];
 process.on("warning", (warning) => warnings.push(warning));
 
 const times = process.env["STOA_LONG"] === "1" ? 5 : 1;
-const runs: Readonly<Record<string, number>> = { net: 600 * times, node: 200 * times, http2: 100 * times };
+const runs: Readonly<Record<string, number>> = {
+  net: 600 * times,
+  node: 200 * times,
+  http2: 100 * times,
+  native: 300 * times,
+};
 
 describe.each(transports)("sequences of requests on the %s transport", (name, factory) => {
   const server = startForAll(factory, modelDispatch);
@@ -56,8 +64,7 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
   }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async ({ list, ending, schedule }) => {
-        const [client, theirs] = duplexPair({ highWaterMark: schedule.room });
-        server().transport.accept(theirs);
+        const client = name === "native" ? await connected(server().address) : paired(server().transport, schedule);
         const bytes = list.map((request) => request.bytes).join("") + ending.bytes;
         const methods = list.map((request) => request.method);
         const sending = send(client, chunksOf(bytes, schedule), schedule.pauses).then(() => {
@@ -76,6 +83,19 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
     expect(warnings).toEqual([]);
   });
 });
+
+function paired(transport: Transport, { room }: Schedule): Duplex {
+  const [client, theirs] = duplexPair({ highWaterMark: room });
+  transport.accept(theirs);
+  return client;
+}
+
+/** Only real sockets are native. */
+async function connected({ port }: ListenAddress): Promise<Duplex> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+  await once(socket, "connect");
+  return socket;
+}
 
 function expected(list: readonly ModelRequest[], ending: ModelEnding): ModelResponse[] {
   const responses = list.map((request) => request.response);

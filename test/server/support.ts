@@ -8,6 +8,8 @@ import { Response } from "../../src/http/response.js";
 import { createNetTransport } from "../../src/server/http1/transport.js";
 import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
+import { loadAddon } from "../../src/server/native/addon.js";
+import { createNativeTransport } from "../../src/server/native/transport.js";
 import { createNodeTransport } from "../../src/server/node/transport.js";
 import type {
   Dispatch,
@@ -17,11 +19,21 @@ import type {
   TransportOptions,
 } from "../../src/server/transport.js";
 
-/** The transports, each of which speaks HTTP/1.1. That of HTTP/2 does so on the same port, by the first bytes. */
-export const transports: readonly (readonly ["net" | "node" | "http2", TransportFactory])[] = [
+const addon = loadAddon();
+
+/** Why the native transport is not tested; undefined if it is. */
+export const withoutNative: string | undefined = typeof addon === "string" ? addon : undefined;
+if (withoutNative !== undefined) console.warn(`SKIPPED: the tests of the native transport; ${withoutNative}`);
+
+/**
+ * The transports, each of which speaks HTTP/1.1. That of HTTP/2 does so on the same port, by the first bytes. The native one
+ * is missing where its addon cannot be built.
+ */
+export const transports: readonly (readonly ["net" | "node" | "http2" | "native", TransportFactory])[] = [
   ["net", createNetTransport],
   ["node", createNodeTransport],
   ["http2", createHttp2Transport],
+  ...(withoutNative === undefined ? ([["native", createNativeTransport]] as const) : []),
 ];
 
 const cleanups: (() => void)[] = [];

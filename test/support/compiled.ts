@@ -19,6 +19,8 @@ export function compiled(file: string): string {
   if (known !== undefined) return known;
   const outdir = join(temporaryFolder(), String(programs.size));
   buildSync({ ...bundleOf(file, outdir), tsconfig: join(root, "tsconfig.json") });
+  // A program that is one file looks for the native transport beside itself.
+  symlinkSync(join(root, "native"), join(outdir, "native"));
   const path = join(outdir, `${parse(file).name}.mjs`);
   programs.set(file, path);
   return path;

@@ -1,5 +1,6 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { is } from "../../kit/options.js";
+import type { ChosenTransport } from "../../server/choose-transport.js";
 
 export type HealthStatus = "UP" | "DOWN" | "DEGRADED";
 
@@ -37,6 +38,8 @@ export interface CheckSettings {
   readonly showErrors: boolean;
   /** The name of the application, for the report. */
   readonly name?: string | undefined;
+  /** The transport that serves, for the report. */
+  readonly transport?: ChosenTransport | undefined;
   /** Called when a check starts to fail, and when it passes again. */
   readonly onChange: (name: string, outcome: CheckOutcome, error: unknown) => void;
 }

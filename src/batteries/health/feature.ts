@@ -88,6 +88,7 @@ function settingsOf(host: Host, cacheSeconds: number): CheckSettings {
     cacheSeconds,
     showErrors: host.env === "development",
     name: host.settings.name,
+    transport: host.settings.transport,
     onChange: (name, { status, message }, error) => {
       if (status === "UP") host.logger.info(`health: ${name} is well again`);
       else host.logger.warn(`health: ${name} is ${status}`, error === undefined ? { message } : { error });

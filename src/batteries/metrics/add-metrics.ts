@@ -25,6 +25,15 @@ export function addMetrics(
     labels: ["code"],
   });
   host.onRefused((code) => refused.inc({ code }));
+  const { transport } = host.settings;
+  if (transport !== undefined) {
+    const info = metrics.gauge(`${prefix}transport_info`, {
+      help: "The transport that serves, and why it is not the native one.",
+      labels: ["transport", "reason"],
+      merge: "max",
+    });
+    info.set({ transport: transport.name, reason: transport.notNative ?? "" }, 1);
+  }
   const workers = new WorkerMetrics({
     channel: workerChannel,
     collect: () => metrics.collect(),

@@ -1,6 +1,7 @@
 import { hostOf } from "../../app/app.js";
 import { type EngineProbe, enginesOf } from "../../engines/engine.js";
 import { ValueError } from "../../kit/value-error.js";
+import { chooseTransport, describeTransport } from "../../server/choose-transport.js";
 import { readEnvironment } from "../../server/environment.js";
 import { planRun, type RunPlan } from "../../server/run-options.js";
 import { settingSources } from "../../validation/settings.js";
@@ -57,7 +58,9 @@ async function checkEngine({ name: subject, enabledBy, required, probe }: Engine
   }
 }
 
-function describe({ transport, http2, settings }: RunPlan): string {
+function describe(plan: RunPlan): string {
+  const { http2, settings } = plan;
+  const transport = describeTransport(chooseTransport(plan));
   const protocol = http2 === null ? "HTTP/1.1" : "HTTP/2 and HTTP/1.1";
   const workers = settings.workers === 1 ? "1 worker" : `${settings.workers} workers`;
   return `transport ${transport} (${protocol}), ${settings.env}, ${workers}, unless app.run() says otherwise`;

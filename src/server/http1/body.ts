@@ -18,18 +18,18 @@ export class NetBody extends BodyBuffer {
     this.awaitsContinue = awaitsContinue;
   }
 
-  /** Takes the bytes that belong to the body and returns their end; -1 if the coding is malformed. */
-  consume(bytes: Buffer, start: number, end: number): number {
+  /** Takes the bytes that belong to the body, a copy of `lent` ones, and returns their end; -1 if the coding is malformed. */
+  consume(bytes: Buffer, start: number, end: number, lent: boolean): number {
     const decoder = this.#decoder;
     if (decoder) {
       const pos = decoder.decode(bytes, start, end);
-      if (decoder.dataEnd > start) this.add(bytes.subarray(start, decoder.dataEnd));
+      if (decoder.dataEnd > start) this.add(part(bytes, start, decoder.dataEnd, lent));
       if (decoder.malformed) return -1;
       if (decoder.done) this.finish();
       return pos;
     }
     const pos = Math.min(end, start + this.left);
-    if (pos > start) this.add(bytes.subarray(start, pos));
+    if (pos > start) this.add(part(bytes, start, pos, lent));
     if (this.arrived === this.length) this.finish();
     return pos;
   }
@@ -45,4 +45,11 @@ export class NetBody extends BodyBuffer {
     this.#arrivedBefore = this.arrived;
     return true;
   }
+}
+
+function part(bytes: Buffer, start: number, end: number, lent: boolean): Buffer {
+  if (!lent) return bytes.subarray(start, end);
+  const copy = Buffer.allocUnsafe(end - start);
+  bytes.copy(copy, 0, start, end);
+  return copy;
 }

@@ -1,3 +1,5 @@
+import type { Duplex } from "node:stream";
+
 /** Takes the bytes of a response: a socket, or a response of node:http. */
 export interface Sink {
   /** Returns false if the client is behind; the next call should then wait for `drained`. */
@@ -13,6 +15,8 @@ export interface Sink {
  * connection.
  */
 export interface ClientSocket extends Sink {
+  /** True if the bytes given to `received` are lent: valid until the call returns. */
+  readonly lends?: boolean;
   readonly remoteAddress?: string | undefined;
   /** Bytes that were written and that the system has not taken. */
   readonly writableLength: number;
@@ -29,4 +33,6 @@ export interface ClientSocket extends Sink {
   destroy(): unknown;
   /** Closes at once and lets the client see an error; throws if the socket has no resets. */
   resetAndDestroy?(): unknown;
+  /** The connection as a stream, for another protocol, if the socket itself is none. */
+  release?(): Duplex;
 }

@@ -64,6 +64,12 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
 
   // Called by the socket.
 
+  /** Bytes that were written are still to be taken, which the socket did not know when it was written to. */
+  fellBehind(): void {
+    this.writer.fellBehind();
+    if (this.phase <= HEAD) this.phase = BEHIND;
+  }
+
   /** The client has taken the bytes that were sent. */
   drained(): void {
     this.writer.drained();

@@ -20,8 +20,14 @@ export class HeldBytes {
     return this.end - this.start;
   }
 
-  add(bytes: Buffer, from: number, to: number): void {
+  /** `lent` bytes are copied: they are valid for now only. */
+  add(bytes: Buffer, from: number, to: number, lent: boolean): void {
     if (this.#bytes === null) {
+      if (lent) {
+        bytes = Buffer.from(bytes.subarray(from, to));
+        to -= from;
+        from = 0;
+      }
       this.#bytes = bytes;
       this.#own = false;
       this.start = from;
@@ -34,8 +40,8 @@ export class HeldBytes {
   }
 
   /** Holds the beginning of a head, which the parser has looked at. */
-  addHead(bytes: Buffer, from: number, to: number): void {
-    this.add(bytes, from, to);
+  addHead(bytes: Buffer, from: number, to: number, lent: boolean): void {
+    this.add(bytes, from, to, lent);
     this.#scanned = this.size;
   }
 

@@ -42,12 +42,15 @@ export abstract class RequestReader implements BodyHost, Peer {
   protected paused = false;
   /** Inside the loop over received bytes: the phase that a response leaves is looked at there. */
   protected running = false;
+  /** True if the bytes of the socket are lent. */
+  readonly #lent: boolean;
   /** The size at which the head that is held is parsed again, even without the end of a line. */
   #parseAgainAt = 0;
 
   constructor(clock: Clock, socket: ClientSocket, secure: boolean) {
     this.socket = socket;
     this.secure = secure;
+    this.#lent = socket.lends === true;
     this.since = clock.tick;
   }
 
@@ -69,14 +72,14 @@ export abstract class RequestReader implements BodyHost, Peer {
 
   // Called by the socket.
 
-  /** Takes the bytes from `start` to `end`. They belong to the connection from here on. */
+  /** Takes the bytes from `start` to `end`. They belong to the connection from here on, unless the socket lends them. */
   received(bytes: Buffer, start: number, end: number): void {
     if (this.phase >= UPGRADING) {
       this.since = this.host.clock.tick;
     } else if (this.held.bytes === null) {
-      this.#run(bytes, start, end);
+      this.#run(bytes, start, end, this.#lent);
     } else {
-      this.held.add(bytes, start, end);
+      this.held.add(bytes, start, end, false);
       if (this.phase === HEAD) this.#continueHead();
       else this.regulate();
     }
@@ -115,24 +118,24 @@ export abstract class RequestReader implements BodyHost, Peer {
   // Reading.
 
   /** Uses bytes for as long as nothing has to be waited for. Responses that come at once leave together. */
-  #run(bytes: Buffer, pos: number, end: number): void {
+  #run(bytes: Buffer, pos: number, end: number, lent: boolean): void {
     this.running = true;
     this.writer.gather();
     while (pos < end) {
       if (this.phase <= HEAD) {
         const headEnd = this.host.parser.parse(bytes, pos, end);
         if (headEnd > 0) {
-          pos = this.#begin(bytes, headEnd, end);
+          pos = this.#begin(bytes, headEnd, end, lent);
         } else if (headEnd === REFUSED) {
           this.exchange.refuse(httpError(this.host.parser.error));
         } else {
-          this.#holdHead(bytes, pos, end);
+          this.#holdHead(bytes, pos, end, lent);
           break;
         }
       } else if (this.body !== null) {
-        pos = this.#feed(this.body, bytes, pos, end);
+        pos = this.#feed(this.body, bytes, pos, end, lent);
       } else {
-        if (this.phase <= UPGRADING) this.held.add(bytes, pos, end);
+        if (this.phase <= UPGRADING) this.held.add(bytes, pos, end, lent);
         break;
       }
     }
@@ -143,12 +146,12 @@ export abstract class RequestReader implements BodyHost, Peer {
     else if (this.held.bytes !== null) this.regulate();
   }
 
-  #holdHead(bytes: Buffer, pos: number, end: number): void {
+  #holdHead(bytes: Buffer, pos: number, end: number, lent: boolean): void {
     if (this.inputEnded) {
       this.headBroken("MALFORMED_REQUEST", end - pos);
       return;
     }
-    this.held.addHead(bytes, pos, end);
+    this.held.addHead(bytes, pos, end, lent);
     this.#parseAgainAt = this.host.parser.parseAgainAt;
     // The time for a head runs from its first byte; for the first head, from the beginning of the connection.
     if (this.phase === IDLE) this.since = this.host.clock.tick;
@@ -166,7 +169,7 @@ export abstract class RequestReader implements BodyHost, Peer {
   #runHeld(): void {
     const { bytes, start, end } = this.held;
     this.held.clear();
-    if (bytes !== null) this.#run(bytes, start, end);
+    if (bytes !== null) this.#run(bytes, start, end, false);
   }
 
   /** Goes on with the bytes that were held, when the reason to hold them may be gone. */
@@ -186,10 +189,10 @@ export abstract class RequestReader implements BodyHost, Peer {
   }
 
   /** Makes a request of the head just parsed and starts its exchange; returns the end of its bytes. */
-  #begin(bytes: Buffer, headEnd: number, end: number): number {
+  #begin(bytes: Buffer, headEnd: number, end: number, lent: boolean): number {
     const { parser, clock } = this.host;
     const exchange = this.exchange;
-    const source = new NetRequestSource(this, parser, bytes, headEnd);
+    const source = new NetRequestSource(this, parser, bytes, headEnd, lent);
     exchange.keepAlive = parser.keepAlive;
     exchange.old = parser.old;
     this.phase = REQUEST;
@@ -199,15 +202,15 @@ export abstract class RequestReader implements BodyHost, Peer {
       const body = new NetBody(this, parser.contentLength, parser.expectsContinue);
       source.body = body;
       this.body = body;
-      if (pos < end) pos = this.#feed(body, bytes, pos, end);
+      if (pos < end) pos = this.#feed(body, bytes, pos, end, lent);
       if (this.phase !== REQUEST) return end;
     }
     exchange.start(new Request(source));
     return pos;
   }
 
-  #feed(body: NetBody, bytes: Buffer, pos: number, end: number): number {
-    const used = body.consume(bytes, pos, end);
+  #feed(body: NetBody, bytes: Buffer, pos: number, end: number, lent: boolean): number {
+    const used = body.consume(bytes, pos, end, lent);
     if (body.madeProgress()) this.since = this.host.clock.tick;
     if (used === -1) {
       this.bodyBroken(httpError("MALFORMED_REQUEST"));

@@ -110,6 +110,11 @@ export class ResponseWriter implements SenderHost {
     this.#watch.count();
   }
 
+  fellBehind(): void {
+    this.behind = true;
+    this.#watch.count();
+  }
+
   drained(): void {
     this.behind = false;
     this.#watch.count();

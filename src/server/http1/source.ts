@@ -17,30 +17,30 @@ export class NetRequestSource implements RequestSource {
   readonly wantsWebSocket: boolean;
   body: IncomingBody | null = null;
   readonly #peer: Peer;
-  readonly #bytes: Buffer;
+  readonly #bytes: Buffer | string;
   readonly #searchStart: number;
   readonly #searchEnd: number;
   readonly #fieldsStart: number;
   readonly #end: number;
   #fields: FieldIndex | null = null;
 
-  /** `bytes` up to `end` are the head that was parsed. */
-  constructor(peer: Peer, head: HeadParser, bytes: Buffer, end: number) {
+  /** `bytes` up to `end` are the head that was parsed. Of `lent` bytes the text is taken at once. */
+  constructor(peer: Peer, head: HeadParser, bytes: Buffer, end: number, lent: boolean) {
     this.#peer = peer;
     this.method = head.method;
     this.path = head.path;
     this.wantsWebSocket = head.wantsWebSocket;
-    this.#bytes = bytes;
-    this.#searchStart = head.searchStart;
-    this.#searchEnd = head.searchEnd;
-    this.#fieldsStart = head.fieldsStart;
-    this.#end = end;
+    // Without a search it is somewhere in the head, or nowhere.
+    const start = !lent ? 0 : head.searchEnd > head.searchStart ? head.searchStart : head.fieldsStart;
+    this.#bytes = lent ? bytes.toString("latin1", start, end) : bytes;
+    this.#searchStart = head.searchStart - start;
+    this.#searchEnd = head.searchEnd - start;
+    this.#fieldsStart = head.fieldsStart - start;
+    this.#end = end - start;
   }
 
   get search(): string {
-    return this.#searchEnd === this.#searchStart
-      ? ""
-      : this.#bytes.toString("latin1", this.#searchStart, this.#searchEnd);
+    return this.#searchEnd === this.#searchStart ? "" : this.#text(this.#searchStart, this.#searchEnd);
   }
 
   get remoteAddress(): string {
@@ -64,6 +64,11 @@ export class NetRequestSource implements RequestSource {
   }
 
   #index(): FieldIndex {
-    return (this.#fields ??= new FieldIndex(this.#bytes.toString("latin1", this.#fieldsStart, this.#end)));
+    return (this.#fields ??= new FieldIndex(this.#text(this.#fieldsStart, this.#end)));
+  }
+
+  #text(start: number, end: number): string {
+    const bytes = this.#bytes;
+    return typeof bytes === "string" ? bytes.slice(start, end) : bytes.toString("latin1", start, end);
   }
 }

@@ -5,7 +5,7 @@ import type { UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
-import { SocketServer } from "../socket-server.js";
+import { type Listener, SocketServer } from "../socket-server.js";
 import {
   type Dispatch,
   firstRequestGrace,
@@ -14,18 +14,23 @@ import {
   type TransportFactory,
   type TransportOptions,
 } from "../transport.js";
+import type { ClientSocket } from "./client-socket.js";
 import { Connection, type ConnectionHost } from "./connection.js";
 import { type Deadlines, deadlinesOf } from "./deadlines.js";
 import { HeadParser } from "./head.js";
 import { FieldLines, PreparedHeads } from "./response-head.js";
 
 /** Our own HTTP/1.1 server on sockets: strict, and twice as fast as node:http. */
-export const createNetTransport: TransportFactory = (dispatch, options) => new NetTransport(dispatch, options);
+export const createNetTransport: TransportFactory = (dispatch, options) =>
+  new Http1Transport(dispatch, options, (transport, changed) => {
+    return new SocketServer(options, ["http/1.1"], (socket) => transport.accept(socket), changed);
+  });
 
 const key: unique symbol = Symbol("connection");
 type Connected = Duplex & { [key]?: Connection };
 
-class NetTransport implements Transport, ConnectionHost {
+/** Serves HTTP/1.1 on the connections of a listener. */
+export class Http1Transport implements Transport, ConnectionHost {
   readonly dispatch: Dispatch;
   readonly clock: Clock;
   readonly parser: HeadParser;
@@ -41,10 +46,14 @@ class NetTransport implements Transport, ConnectionHost {
   readonly #open = new Set<Connection>();
   /** Sockets that speak another protocol now. */
   readonly #upgraded = new Set<Duplex>();
-  readonly #sockets: SocketServer;
+  readonly #listener: Listener;
   readonly #whenEmpty: (() => void)[] = [];
 
-  constructor(dispatch: Dispatch, options: TransportOptions) {
+  constructor(
+    dispatch: Dispatch,
+    options: TransportOptions,
+    createListener: (transport: Http1Transport, changed: () => void) => Listener,
+  ) {
     this.dispatch = dispatch;
     this.#options = options;
     this.parser = new HeadParser(options);
@@ -52,12 +61,7 @@ class NetTransport implements Transport, ConnectionHost {
     this.unread = options.outer?.unread ?? new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
     this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    this.#sockets = new SocketServer(
-      options,
-      ["http/1.1"],
-      (socket) => this.accept(socket),
-      () => this.#checkEmpty(),
-    );
+    this.#listener = createListener(this, () => this.#checkEmpty());
   }
 
   get connections(): number {
@@ -65,20 +69,14 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   listen(address: ListenAddress): Promise<ListenAddress> {
-    return this.#sockets.listen(address);
+    return this.#listener.listen(address);
   }
 
   accept(socket: Duplex): void {
-    if (!this.#options.outer && this.#isFull()) {
-      socket.on("error", ignore);
-      socket.destroy();
-      return;
-    }
-    const secure = (socket as { encrypted?: boolean }).encrypted === true;
-    const connection = new Connection(this, socket, secure);
+    socket.on("error", ignore);
+    const connection = this.admit(socket, (socket as { encrypted?: boolean }).encrypted === true);
+    if (connection === null) return;
     (socket as Connected)[key] = connection;
-    this.#open.add(connection);
-    this.clock.start();
     if (socket instanceof Socket) {
       socket.on("data", onData);
       socket.push = pushReceived;
@@ -87,13 +85,24 @@ class NetTransport implements Transport, ConnectionHost {
     }
     socket.on("end", onEnd);
     socket.on("drain", onDrain);
-    socket.on("error", ignore);
     socket.on("close", onClose);
+  }
+
+  /** A connection on a socket whose events the caller passes on. Null if there are too many: the socket is closed. */
+  admit(socket: ClientSocket, secure: boolean): Connection | null {
+    if (!this.#options.outer && this.#isFull()) {
+      socket.destroy();
+      return null;
+    }
+    const connection = new Connection(this, socket, secure);
+    this.#open.add(connection);
+    this.clock.start();
+    return connection;
   }
 
   drain(): Promise<void> {
     this.draining = true;
-    this.#sockets.close();
+    this.#listener.close();
     for (const connection of this.#open) connection.drain(false);
     const rest = setTimeout(() => {
       this.#closed = true;
@@ -110,7 +119,7 @@ class NetTransport implements Transport, ConnectionHost {
   destroy(): void {
     this.draining = true;
     this.#closed = true;
-    this.#sockets.destroy();
+    this.#listener.destroy();
     for (const connection of this.#open) connection.socket.destroy();
     for (const socket of this.#upgraded) socket.destroy();
     this.clock.stop();
@@ -130,8 +139,8 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
-    const socket = connection.socket as unknown as Connected;
-    delete socket[key];
+    const socket = connection.socket.release?.() ?? (connection.socket as unknown as Connected);
+    delete (socket as Connected)[key];
     if (socket instanceof Socket) socket.push = Socket.prototype.push;
     socket.off("data", onData);
     socket.off("data", onForeignData);
@@ -140,9 +149,15 @@ class NetTransport implements Transport, ConnectionHost {
     socket.off("close", onClose);
     // As node:http leaves it: flowing as soon as the new owner listens, and nothing lost until then.
     (socket as { readableFlowing: boolean | null }).readableFlowing = null;
-    this.#upgraded.add(socket);
-    socket.on("close", () => this.#upgraded.delete(socket));
+    this.#setUpgraded(socket, true);
+    socket.on("close", () => this.#setUpgraded(socket, false));
     upgrade(socket, head);
+  }
+
+  #setUpgraded(socket: Duplex, open: boolean): void {
+    if (open) this.#upgraded.add(socket);
+    else this.#upgraded.delete(socket);
+    this.#listener.setOthers?.(this.#upgraded.size);
   }
 
   #isFull(): boolean {
@@ -161,7 +176,7 @@ class NetTransport implements Transport, ConnectionHost {
   }
 
   #checkEmpty(): void {
-    if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#sockets.handshakes > 0)) return;
+    if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#listener.handshakes > 0)) return;
     this.#closed = true;
     this.clock.stop();
     for (const resolve of this.#whenEmpty.splice(0)) resolve();

@@ -237,7 +237,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     const peer = { remoteAddress: socket.remoteAddress ?? "", secure: this.#options.tls !== null, socket };
     this.#unread.add(socket);
     const exchange = new RawExchange(this, parser, socket, bytes.subarray(end));
-    exchange.run(new NetRequestSource(peer, parser, bytes, end));
+    exchange.run(new NetRequestSource(peer, parser, bytes, end, false));
     return true;
   }
 

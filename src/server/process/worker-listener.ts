@@ -2,15 +2,30 @@ import { type Server, Socket } from "node:net";
 import type { ListenAddress } from "../transport.js";
 import { type ParentLink, type ParentMessage, parentLink } from "./parent-link.js";
 
+/** A connection that the supervisor has accepted: Node's handle. */
+export interface Handle {
+  /** The descriptor. */
+  readonly fd: number;
+  close(): void;
+}
+
 interface Place {
-  readonly server: Server;
+  readonly take: (handle: Handle) => void;
   readonly settle: (message: Extract<ParentMessage, { stoa: "listening" }>) => void;
 }
 
 const places = new Map<string, Place>();
 
-/** Lets the supervisor or the reloader listen, and gives the connections that it hands over to the server. */
-export function listenThrough(link: ParentLink, server: Server, address: ListenAddress): Promise<number> {
+/**
+ * Lets the supervisor or the reloader listen, and gives the connections that it hands over to `take`, until `whenClosed`
+ * calls back.
+ */
+export function listenThrough(
+  link: ParentLink,
+  address: ListenAddress,
+  take: (handle: Handle) => void,
+  whenClosed: (callback: () => void) => void,
+): Promise<number> {
   if (places.size === 0) process.on("message", hear);
   const key = freeKey(address);
   return new Promise((resolve, reject) => {
@@ -19,14 +34,14 @@ export function listenThrough(link: ParentLink, server: Server, address: ListenA
       if (places.size === 0) process.off("message", hear);
     };
     places.set(key, {
-      server,
+      take,
       settle: ({ port, error }) => {
         if (port !== null) return resolve(port);
         end();
         reject(Object.assign(new Error(error?.message), { code: error?.code }));
       },
     });
-    server.once("close", () => {
+    whenClosed(() => {
       end();
       void link.send({ stoa: "closed", key });
     });
@@ -46,13 +61,15 @@ function hear(given: unknown, handle: unknown): void {
   const message = given as ParentMessage | null;
   if (message?.stoa === "listening") places.get(message.key)?.settle(message);
   if (message?.stoa !== "connection") return;
-  const server = places.get(message.key)?.server;
+  const take = places.get(message.key)?.take;
   // Before the first byte is read: a connection that is not taken is handed to another worker.
-  void parentLink?.send({ stoa: "took", key: message.key, taken: server !== undefined });
-  if (server === undefined) {
-    (handle as { close(): void }).close();
-    return;
-  }
+  void parentLink?.send({ stoa: "took", key: message.key, taken: take !== undefined });
+  if (take === undefined) (handle as Handle).close();
+  else take(handle as Handle);
+}
+
+/** Gives a connection to a server that listens through the supervisor or the reloader. */
+export function giveTo(server: Server, handle: Handle): void {
   const { allowHalfOpen } = server as unknown as { allowHalfOpen: boolean };
   const socket = new Socket({ handle, allowHalfOpen, readable: true, writable: true } as object);
   socket.setNoDelay(true);

@@ -14,7 +14,7 @@ describe("defaults of the contract", () => {
       address: { host: "127.0.0.1", port: 8000 },
       settings: { env: "development", debug: true, workers: 1, requestTimeout: 30 },
       reload: false,
-      transport: "net",
+      transport: "auto",
       tls: null,
       shutdownTimeout: 10,
       banner: true,
@@ -56,6 +56,20 @@ describe("precedence", () => {
     expect(result.settings).toMatchObject({ env: "production", workers: 2 });
   });
 
+  it("The transport is taken from argument, option and environment, in this order", () => {
+    expect(plan([], {}, { STOA_TRANSPORT: "net" }).transport).toBe("net");
+    expect(plan([], { transport: "node" }, { STOA_TRANSPORT: "net" }).transport).toBe("node");
+    expect(plan(["--transport", "native"], { transport: "node" }).transport).toBe("native");
+    expect(() => plan([], {}, { STOA_TRANSPORT: "tcp" })).toThrow("STOA_TRANSPORT must be one of");
+  });
+
+  it("The native transport refuses TLS and HTTP/2, which need the sockets of Node", () => {
+    expect(() => plan(["--transport=native", "--http2"])).toThrow("http2 and tls cannot be used");
+    expect(() => plan([], { transport: "native", tls: { key: "k", cert: "c" } })).toThrow(
+      "http2 and tls cannot be used",
+    );
+  });
+
   it("A port as an argument takes precedence over a Unix socket as an option", () => {
     expect(plan([], { path: "/tmp/a.sock" }).address.path).toBe("/tmp/a.sock");
     expect(plan(["--port", "9000"], { path: "/tmp/a.sock" }).address).toEqual({ host: "127.0.0.1", port: 9000 });
@@ -92,7 +106,7 @@ describe("options of run()", () => {
     [{ shutdown_timeot: 1 }, "unknown option 'shutdown_timeot' in run(); did you mean 'shutdown_timeout'?"],
     [{ tls: { cert: "a.pem" } }, "option 'key' is required in tls"],
     [{ tls: { cert: "a.pem", key: "b.pem", caa: "" } }, "unknown option 'caa' in tls; did you mean 'ca'?"],
-    [{ transport: "h2" }, 'option \'transport\' in run() must be one of "net", "node", not "h2"'],
+    [{ transport: "h2" }, 'option \'transport\' in run() must be one of "auto", "native", "net", "node", not "h2"'],
     [{ headTimeout: "10 s" }, "option 'headTimeout' in run() must be a duration: seconds as a number, or text"],
     [{ stuck_timeout: "60d" }, "option 'stuck_timeout' in run() must be a duration from 0 to 24d, not \"60d\""],
     [8000, "run() takes an object of options, not 8000"],

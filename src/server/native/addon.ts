@@ -1,0 +1,87 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { nodeCrypto } from "../../kit/node-modules.js";
+import { packageFolder } from "../../kit/package-folder.js";
+
+/** The functions of native/wire.c, which describes them. Those that return a number return an error below 0. */
+export interface Addon {
+  readonly interface: number;
+  open(
+    call: (count: number) => void,
+    events: Int32Array,
+    slab: Uint8Array,
+    out: Uint8Array,
+    index: Int32Array,
+    pending: Int32Array,
+    state: Int32Array,
+  ): number;
+  listen(address: string, port: number, backlog: number, limit: number): number;
+  port(listener: number): number;
+  limit(listener: number, connections: number): void;
+  unlisten(listener: number): void;
+  adopt(descriptor: number): number;
+  flush(): void;
+  send(id: number, bytes: Uint8Array): void;
+  control(id: number, operation: number): void;
+  address(id: number): string | undefined;
+  detach(id: number): [descriptor: number, unsent: Buffer] | undefined;
+}
+
+/** The interface that this code calls. */
+const wanted = 1;
+
+let found: Addon | string | undefined;
+
+/** The addon, or why it cannot be used. */
+export function loadAddon(): Addon | string {
+  return (found ??= findAddon(packageFolder()));
+}
+
+/** Looks in the folder of the package, and in the packages that are installed beside it. */
+export function findAddon(folder: string): Addon | string {
+  if (process.platform !== "linux") return `it needs Linux, and this is ${process.platform}`;
+  const target = `${process.platform}-${process.arch}`;
+  const built = open(join(folder, "native/build", `wire-${target}.node`));
+  return built === missing ? openPrebuilt(folder, target) : built;
+}
+
+const missing = "it is not built: run `npx stoa build-native`";
+
+/** One for each C library: npm installs the package that fits. */
+function openPrebuilt(folder: string, target: string): Addon | string {
+  for (const name of [`stoa-native-${target}`, `stoa-native-${target}-musl`]) {
+    let file: string;
+    try {
+      file = join(dirname(createRequire(join(folder, "package.json")).resolve(`${name}/package.json`)), "wire.node");
+    } catch {
+      continue;
+    }
+    return isGenuine(folder, name, file)
+      ? open(file)
+      : `the file of ${name} is not the one that this version was released with`;
+  }
+  return missing;
+}
+
+/** native/checksums.json is made for a release: the SHA-256 of the file of each package. */
+function isGenuine(folder: string, name: string, file: string): boolean {
+  try {
+    const sums = JSON.parse(readFileSync(join(folder, "native/checksums.json"), "utf8")) as Record<string, string>;
+    return sums[name] === nodeCrypto().createHash("sha256").update(readFileSync(file)).digest("hex");
+  } catch {
+    return false;
+  }
+}
+
+function open(file: string): Addon | string {
+  if (!existsSync(file)) return missing;
+  const loaded = { exports: {} as Addon };
+  try {
+    process.dlopen(loaded, file);
+  } catch (error) {
+    return `it cannot be loaded: ${(error as Error).message}`;
+  }
+  if (loaded.exports.interface === wanted) return loaded.exports;
+  return "it was built for another version: run `npx stoa build-native`";
+}

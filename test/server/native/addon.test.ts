@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { packageFolder } from "../../../src/kit/package-folder.js";
+import { findAddon } from "../../../src/server/native/addon.js";
+import { withoutNative } from "../support.js";
+
+const target = `${process.platform}-${process.arch}`;
+
+/** The folder of an installed package, without an addon. */
+function emptyPackage(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stoa-native-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "native/build"), { recursive: true });
+  return folder;
+}
+
+function addPrebuilt(folder: string): string {
+  const name = `stoa-native-${target}`;
+  mkdirSync(join(folder, "node_modules", name), { recursive: true });
+  writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ name, version: "0.0.0" }));
+  const file = join(folder, "node_modules", name, "wire.node");
+  copyFileSync(join(packageFolder(), `native/build/wire-${target}.node`), file);
+  return file;
+}
+
+describe.skipIf(process.platform !== "linux")("the native addon", () => {
+  it("An addon that is not built has its cure in the reason", () => {
+    expect(findAddon(emptyPackage())).toBe("it is not built: run `npx stoa build-native`");
+  });
+
+  it("A file that is no addon is not used", () => {
+    const folder = emptyPackage();
+    writeFileSync(join(folder, `native/build/wire-${target}.node`), "no addon");
+    expect(findAddon(folder)).toMatch(/^it cannot be loaded: /);
+  });
+
+  it.skipIf(withoutNative !== undefined)("A prebuilt addon is used if it has the checksum of the release", () => {
+    const folder = emptyPackage();
+    const file = addPrebuilt(folder);
+    const refusal = `the file of stoa-native-${target} is not the one that this version was released with`;
+    expect(findAddon(folder)).toBe(refusal);
+    const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
+    writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: "0".repeat(64) }));
+    expect(findAddon(folder)).toBe(refusal);
+    writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: sum }));
+    expect(findAddon(folder)).toMatchObject({ interface: 1 });
+  });
+});

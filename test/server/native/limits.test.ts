@@ -1,0 +1,62 @@
+import type { Duplex } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { Response } from "../../../src/http/response.js";
+import { createNativeTransport } from "../../../src/server/native/transport.js";
+import { get, start, withoutNative } from "../support.js";
+
+describe.skipIf(withoutNative !== undefined)("limits of the native transport", () => {
+  const upgradeTo = (handle: (socket: Duplex) => void) => () => {
+    const response = new Response(null);
+    response.status = 101;
+    response.upgrade = handle;
+    return response;
+  };
+
+  it("An upgraded connection counts as one until it is closed", async () => {
+    const { client, transport } = await start(
+      createNativeTransport,
+      upgradeTo((socket) => void socket.end("upgraded").resume()),
+      { maxConnections: 1 },
+    );
+    const ask = get("/", "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+    const first = await client(ask);
+    await first.until((text) => text.includes("upgraded"));
+    expect(transport.connections).toBe(1);
+    expect(await (await client(ask)).readToEnd()).toBe("");
+    first.socket.destroy();
+    await expect.poll(() => transport.connections).toBe(0);
+    const next = await client(ask);
+    await next.until((text) => text.includes("upgraded"));
+    expect(next.text).toContain("upgraded");
+  });
+
+  it("A client that reads nothing of a response before an upgrade gets every byte of both, in order", async () => {
+    const size = 8_000_000;
+    const { client } = await start(createNativeTransport, (request) =>
+      request.path === "/large" ? new Response("x".repeat(size)) : upgradeTo((socket) => void socket.end("upgraded"))(),
+    );
+    const connection = await client();
+    connection.socket.pause();
+    connection.send(get("/large") + get("/", "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+    // The server has written as much as it can when it waits.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    connection.socket.resume();
+    const text = await connection.readToEnd();
+    expect(text.endsWith(`${"x".repeat(100)}upgraded`)).toBe(true);
+    expect(text.length).toBeGreaterThan(size);
+  });
+
+  it("A body that slowly arrives and one that is held do not change with the bytes of others", async () => {
+    const { client } = await start(createNativeTransport, async (request) => {
+      const body = request.source.body;
+      return new Response(body ? Buffer.from(await body.read(1_000_000)) : "none");
+    });
+    const slow = await client("POST / HTTP/1.1\r\nHost: a\r\nX-Long: ");
+    for (const part of ["abc\r\nContent-", "Length: 6\r\n", "\r\n12", "34", "56"]) {
+      await (await client(get("/", `X-Other: ${"o".repeat(5000)}\r\n`))).responses(1);
+      slow.send(part);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect((await slow.responses(1))[0]).toMatchObject({ status: 200, body: "123456" });
+  });
+});
