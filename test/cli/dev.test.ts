@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
-import { isAlive, patient, get as request, until } from "../server/process/program.js";
+import { isAlive, get as request, until } from "../server/process/program.js";
 import { Project, type Run } from "./project.js";
 
 beforeAll(() => ensureBuilt(), 120_000);
