@@ -2,10 +2,12 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
-import { patient } from "../server/process/program.js";
 import { Project } from "./project.js";
 
 beforeAll(() => ensureBuilt(), 120_000);
+
+/** Each starts many processes, which load TypeScript. */
+const slow = { timeout: 600_000 };
 
 const config = `import { defineConfig } from "stoa/migrations";
 export default defineConfig({ app: "./src/app.ts", models: "./src/models.ts", database: "pglite:./data" });`;
@@ -22,7 +24,7 @@ export const sendInvoice = sendInvoiceJob(app);
 export const refund = app.saga(refundSaga);
 app.onEvent("shutdown", () => console.log("stopped"));`;
 
-describe("stoa generate and stoa shell", patient, () => {
+describe("stoa generate and stoa shell", slow, () => {
   it("Generated files are those of one application, which the shell starts without listening", async () => {
     const project = await Project.create(
       { "stoa.config.ts": config, "src/models.ts": 'export * from "./order-line-model.js";', "src/app.ts": app },

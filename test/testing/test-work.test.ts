@@ -4,6 +4,9 @@ import { rolledBack, testClient, testMessages, testWork } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { recorder } from "../patterns/events/stores.js";
 
+/** Only a fault reaches this. */
+const patient = { timeout: "150s" } as const;
+
 async function started(setup: (app: App) => unknown): Promise<App> {
   const app = new App();
   app.enableDatabase("pglite:");
@@ -18,7 +21,7 @@ describe("work of an application under test", () => {
     const ran: string[] = [];
     let mail!: ReturnType<typeof declare>;
     const declare = (app: App) =>
-      app.job("mail", { retries: 3 }, (value: string, { attempt }) => {
+      app.job("mail", { retries: 3, backoff: "10m" }, (value: string, { attempt }) => {
         ran.push(`${value} ${attempt}`);
         if (value === "fails" && attempt === 1) throw new Error("no");
       });
@@ -32,13 +35,13 @@ describe("work of an application under test", () => {
     await mail.enqueue("fails");
     await mail.enqueue("tomorrow", { delay: "1d" });
     expect((await work.enqueued("mail")).map(({ value }) => value)).toEqual(["now", "fails", "tomorrow"]);
-    await work.runDue();
+    await work.runDue(patient);
     expect(ran.splice(0).sort()).toEqual(["fails 1", "now 1"]);
-    await work.runDue({ after: "1h" });
+    await work.runDue({ ...patient, after: "1h" });
     expect(ran.splice(0)).toEqual(["fails 2"]);
-    await work.runDue({ after: "1d" });
+    await work.runDue({ ...patient, after: "1d" });
     expect(ran.splice(0)).toEqual(["tomorrow 1"]);
-    await work.runDue({ after: "366d" });
+    await work.runDue({ ...patient, after: "366d" });
     expect(ran).toEqual(["yearly"]);
     expect((await work.enqueued("mail")).map(({ status }) => status)).toEqual(["done", "done", "done"]);
   });
@@ -52,10 +55,10 @@ describe("work of an application under test", () => {
     const app = await started((given) => void given.enableSaga());
     const id = await app.saga(definition).start({});
     const work = testWork(app);
-    await work.runDue();
+    await work.runDue(patient);
     expect(steps).toEqual(["open"]);
     expect(await app.sagas.get(id)).toMatchObject({ status: "waiting" });
-    await work.runDue({ after: "14d" });
+    await work.runDue({ ...patient, after: "14d" });
     expect(steps).toEqual(["open", "close"]);
     expect(await app.sagas.get(id)).toMatchObject({ status: "completed" });
   });
@@ -72,7 +75,7 @@ describe("work of an application under test", () => {
     );
     await using client = await testClient(app).start();
     for (const n of [1, 2, 3]) await app.eventStore.append(`order-${n}`, [{ type: "Placed", data: { n } }]);
-    await testWork(app).runDue();
+    await testWork(app).runDue(patient);
     expect(seen).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(messages.published("placed")).toHaveLength(3);
     expect(client).toBeDefined();
@@ -86,7 +89,7 @@ describe("work of an application under test", () => {
     await job.enqueue(null);
     await expect(testWork(app).runDue({ timeout: "50ms" })).rejects.toThrow("not done after 0.05 s: job 'stuck'");
     release();
-    await testWork(app).runDue();
+    await testWork(app).runDue(patient);
   });
 
   it("Jobs of a test that is rolled back run in its transaction, and none is left for the next test", async () => {
@@ -107,7 +110,7 @@ describe("work of an application under test", () => {
         await mail.enqueue(name);
         await app.database.transaction(() => mail.enqueue(`${name} of a transaction`));
         await mail.enqueue("later", { delay: "1d" });
-        await work.runDue();
+        await work.runDue(patient);
         expect(await app.database.fetchval("select count(*)::int from sent")).toBe(2);
         // This one may be in progress at the end of the test.
         await mail.enqueue(`${name} at the end`);

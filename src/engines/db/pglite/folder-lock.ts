@@ -11,7 +11,7 @@ const longestPath = 100;
 /** Milliseconds between looks at a lock that two processes want. */
 const pauseBetweenLooks = 300;
 /** Milliseconds that the holder of a lock has to say who it is: a statement of its database may keep it busy. */
-const patience = 2_000;
+const patience = 10_000;
 /** Times that a socket nobody listens to is asked again: one that is being made does not listen for a moment. */
 const questions = 4;
 
