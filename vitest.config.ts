@@ -41,7 +41,7 @@ const native: Plugin = {
  */
 const foldersAlone =
   /^(cli|docs|e2e|engines|examples|introspection|migrations|package|patterns|performance|scripts|server|support)\//;
-const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"/;
+const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"|"@opentelemetry\/api"/;
 
 /** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */
 const textByVite = /\bvi\.mock\(|"\.\/project\.js"/;

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { get, Program, patient, respondingWorkers, until } from "./program.js";
 
 describe("a server whose workers die", patient, () => {
@@ -41,35 +41,42 @@ describe("a server whose workers die", patient, () => {
     await program.exited;
   });
 
-  it.each([
-    { stoa: null },
-    { stoa: "ready" },
-    { stoa: "ready", address: null, links: 3 },
-    { stoa: "publish" },
-    { stoa: "publish", topic: { toString: 1 }, data: 1 },
-    { stoa: "failed" },
-    { stoa: "turn" },
-    { stoa: "leaving" },
-    { stoa: "listen" },
-    { stoa: "listen", key: "x", address: { host: 3, port: "x" } },
-    { stoa: "closed", key: {} },
-    { stoa: "took", key: 7 },
-    { stoa: "shared" },
-    { stoa: "shared", messages: 3 },
-    { stoa: "shared", messages: [null] },
-    { stoa: "shared", messages: [3, "x", {}] },
-    { stoa: "shared", messages: [[-1]] },
-    { stoa: "shared", messages: [[1, { toString: 1 }, null]] },
-    { stoa: "shared", messages: [[1, "limits", null]] },
-    { stoa: "shared", messages: [["1", "__proto__", null]] },
-  ])("The message %j of a worker does not end its supervisor", async (message) => {
-    const program = new Program({ args: ["--workers", "2"] });
-    const url = await program.url();
-    await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
-    await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
-    for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
-    expect(program.child.exitCode, program.report()).toBeNull();
-    expect(program.stderr).toBe("");
+  describe("malformed messages", () => {
+    let program: Program;
+    beforeAll(() => {
+      program = new Program({ args: ["--workers", "2"], shared: true });
+    });
+    afterAll(() => void program.child.kill("SIGKILL"));
+
+    it.each([
+      { stoa: null },
+      { stoa: "ready" },
+      { stoa: "ready", address: null, links: 3 },
+      { stoa: "publish" },
+      { stoa: "publish", topic: { toString: 1 }, data: 1 },
+      { stoa: "failed" },
+      { stoa: "turn" },
+      { stoa: "leaving" },
+      { stoa: "listen" },
+      { stoa: "listen", key: "x", address: { host: 3, port: "x" } },
+      { stoa: "closed", key: {} },
+      { stoa: "took", key: 7 },
+      { stoa: "shared" },
+      { stoa: "shared", messages: 3 },
+      { stoa: "shared", messages: [null] },
+      { stoa: "shared", messages: [3, "x", {}] },
+      { stoa: "shared", messages: [[-1]] },
+      { stoa: "shared", messages: [[1, { toString: 1 }, null]] },
+      { stoa: "shared", messages: [[1, "limits", null]] },
+      { stoa: "shared", messages: [["1", "__proto__", null]] },
+    ])("The message %j of a worker does not end its supervisor", async (message) => {
+      const url = await program.url();
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
+      for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
+      expect(program.child.exitCode, program.report()).toBeNull();
+      expect(program.stderr).toBe("");
+    });
   });
 
   it("SIGHUP replaces the workers one by one, and every request gets its response", async () => {
