@@ -12,6 +12,7 @@ const program = fileURLToPath(new URL("./amqp-killer-program.ts", import.meta.ur
 describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
   it.for((["quorum", "classic"] as const).flatMap((queueType) => [1, 3].map((workers) => ({ queueType, workers }))))(
     "Only the message that kills is a dead letter, and its neighbours are handled ($workers workers, $queueType queue)",
+    { timeout: 180_000 },
     async ({ queueType, workers }, context) => {
       const topic = uniqueTopic("killer");
       const maxDeliveries = 4;
@@ -35,7 +36,6 @@ describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
       expect(lines.filter((line) => line === "begin kills").length).toBeLessThanOrEqual(maxDeliveries + 1);
       await client.close();
     },
-    180_000,
   );
 
   it("A suspect that takes long holds up others for a while only", async () => {

@@ -27,6 +27,7 @@ function suspects(endpoint: () => string): void {
 
   it.for([{ fifo: false }, { fifo: true }])(
     "Only the message that kills its process is a dead letter (FIFO: $fifo)",
+    { timeout: 300_000 },
     async ({ fifo }, context) => {
       const topic = uniqueTopic("killer");
       const maxDeliveries = 4;
@@ -48,7 +49,6 @@ function suspects(endpoint: () => string): void {
       expect(new Set(await dead())).toEqual(new Set(['"kills"']));
       await client.close();
     },
-    300_000,
   );
 
   it("A suspect that takes long holds up others for a while only", async () => {
