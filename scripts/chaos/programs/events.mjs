@@ -8,7 +8,7 @@ import { Aggregate } from "../../../src/patterns/events/aggregate.ts";
 import { ConcurrencyError } from "../../../src/patterns/events/errors.ts";
 import { projection } from "../../../src/patterns/events/projections/projection.ts";
 import { PostgresStorage } from "../../../src/patterns/events/storage/postgres-storage.ts";
-import { createApp, ending, pause, repeat, role, start, times, write } from "./pattern.mjs";
+import { createApp, ending, mayBlock, pause, repeat, role, start, times, write } from "./pattern.mjs";
 
 class Order extends Aggregate {
   static category = "order";
@@ -48,6 +48,7 @@ if (role === "worker") {
   app.eventStore.project(totals("order_totals", Order, { shards: 2, batch: 20 }));
   app.eventStore.subscribe({ name: "ledger", batch: 20 }, async ({ position, id }) => {
     write("handled", { position, id, token });
+    mayBlock(0.001);
     if (Math.random() < 0.2) await pause(Math.random() * 10);
   });
 }

@@ -1,5 +1,5 @@
 /** A client adds jobs, some with a key, some in a transaction, until each is confirmed. A worker runs them, and a schedule. */
-import { createApp, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
+import { createApp, mayBlock, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
 
 const app = createApp();
 app.enableJobs(times);
@@ -12,6 +12,7 @@ const run =
     // Some attempts fail, and some take longer than they may.
     if (Math.random() < 0.02) throw new Error("by chance");
     if (kind === "plain" && Math.random() < 0.01) await pause(400);
+    mayBlock(0.002);
     write("ran", { job: kind, id, attempt, n: value?.n, late: signal.aborted });
   };
 const options = { retries: 1000, backoff: "10ms", concurrency: 10 };

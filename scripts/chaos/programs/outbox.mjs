@@ -5,7 +5,7 @@
 import { hostOf } from "../../../src/app/app.ts";
 import { messagingState } from "../../../src/engines/messaging/state.ts";
 import { TableBroker } from "../../../test/patterns/outbox/table-broker.ts";
-import { createApp, pause, repeat, role, start, times, url, write } from "./pattern.mjs";
+import { createApp, mayBlock, pause, repeat, role, start, times, url, write } from "./pattern.mjs";
 
 const app = createApp();
 messagingState(hostOf(app)).replacement = () => new TableBroker(url);
@@ -13,6 +13,7 @@ app.enableMemoryBroker().enableOutbox({ relay: role === "worker", batchSize: 20,
 if (role === "worker") {
   const options = { inbox: true, concurrency: 5, timeout: 2, retry: { attempts: 1000, delay: 0.01, maxDelay: 1 } };
   app.onMessage("orders", options, async ({ value: { key, n }, tx }) => {
+    mayBlock(0.001);
     await tx.execute("insert into effects (key, n) values ($1, $2)", [key, n]);
     if (Math.random() < 0.02) throw new Error("by chance");
   });

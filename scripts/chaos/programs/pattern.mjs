@@ -11,6 +11,11 @@ export { role, url };
 export const write = ledgerFile(folder, role);
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+/** Blocks the event loop by chance, for longer than a lease. */
+export function mayBlock(chance) {
+  if (Math.random() < chance) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000);
+}
+
 /** True once the process was asked to end. */
 export let ending = false;
 

@@ -5,7 +5,7 @@
  */
 import { saga } from "../../../src/patterns/saga/definition.ts";
 import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.ts";
-import { createApp, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
+import { createApp, mayBlock, pause, persist, repeat, role, start, times, write } from "./pattern.mjs";
 
 const app = createApp();
 app.enableSaga({ ...times, backoff: "5ms", maxRetries: 1000, timeoutMs: 0 });
@@ -14,6 +14,7 @@ app.enableSaga({ ...times, backoff: "5ms", maxRetries: 1000, timeoutMs: 0 });
 async function effect({ key, sagaId, attempt }, amount) {
   write("begun", { key, attempt });
   if (Math.random() < 0.02) throw new Error("by chance");
+  mayBlock(0.002);
   try {
     await app.database.execute("insert into effects (key, saga, amount) values ($1, $2, $3) on conflict do nothing", [
       key,

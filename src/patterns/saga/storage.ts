@@ -89,10 +89,17 @@ export class SagaStorage {
     return { isNew: false, name: found?.name ?? given.name, same: found?.same ?? true };
   }
 
-  /** True for each saga that was not there. */
+  /**
+   * True for each saga that was not there. A transaction with an older snapshot does not see that an id was kept meanwhile: the
+   * attempt to keep it, too, is the serialization error that it deserves. The next sweep deletes that row.
+   */
   async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
     const { rows } = await within.fetchArrays(
-      `with s as (
+      `with k as (
+         insert into ${this.ids} (id, name, input_hash, until) select id, name, '', '-infinity'
+         from unnest($1::text[], $2::text[], $9::boolean[]) as g (id, name, given)
+         where given and current_setting('transaction_isolation') <> 'read committed' on conflict (id) do nothing),
+       s as (
          insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps, given_id)
          select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end,
            parent_id, trace, steps, given

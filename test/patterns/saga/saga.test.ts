@@ -539,23 +539,22 @@ describe.each(engines(server))("sagas in $name", (engine) => {
   });
 
   it.runIf(engine.name === "postgres")(
-    "A transaction that began before a saga was deleted does not start its id a second time",
+    "A transaction that began before a saga was started and deleted does not start its id a second time",
     async () => {
       const action = vi.fn(() => 1);
       const handle = app.saga(saga(name()).step("a", { action }));
       const [id, fresh] = [`kept ${name()}`, `fresh ${name()}`];
-      await handle.start(1, { id });
-      await handle.wait(id, patient);
       const again = app.database.transaction(
         async (tx) => {
           await tx.fetchval("select count(*) from stoa.sagas");
+          await handle.start(1, { id, tx: app.database });
+          await handle.wait(id, patient);
           const storage = new SagaStorage(app.database, "stoa", "x", 1000);
           await new Sweeper(storage, new SagaConfig({ retentionCount: 0 }), quiet, () => []).sweep();
           await handle.start(1, { id, tx });
         },
         { isolation: "repeatable read" },
       );
-      // The foreign key of the log finds the row that the transaction still sees.
       await expect(again).rejects.toMatchObject({ sqlstate: "40001" });
       expect(await app.sagas.get(id)).toBeNull();
       await app.database.transaction((tx) => handle.start(1, { id: fresh, tx }), { isolation: "serializable" });

@@ -28,7 +28,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
       .enableDatabase({ url, poolSize: 5 })
       .enableEventSourcing({ storeType: "postgres", poll: "50ms" })
       .enableMemoryBroker()
-      .enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", ...options });
+      .enableSaga({ backoff: "1ms", poll: "50ms", ...options });
   };
   beforeAll(async () => {
     ({ url, drop } = await engine.make());
