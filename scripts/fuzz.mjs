@@ -3,7 +3,7 @@
  * that are reset, half closed or left without reading. Afterwards the application must still be the same process, handle
  * honest requests, hold no request in flight and none in memory, and end cleanly.
  *
- *     node scripts/fuzz.mjs [--count 100000] [--seed 1] [--transport net|node] [--connections 32]
+ *     node scripts/fuzz.mjs [--count 100000] [--seed 1] [--transport net|node|native] [--connections 32]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

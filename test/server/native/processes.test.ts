@@ -31,7 +31,7 @@ describe.skipIf(withoutNative !== undefined)("processes on the native transport"
     expect(await program.exited).toEqual({ code: 0, signal: null });
   });
 
-  it("A native server without descriptors reports it once, closes connections, and serves afterwards", async () => {
+  it("A native server without descriptors says so, closes connections, and serves afterwards", async () => {
     const program = new Program({ options: native, shell: 'ulimit -n 64; exec "$@"' });
     const url = await program.url();
     const { hostname, port } = new URL(url);
