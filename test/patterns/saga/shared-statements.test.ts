@@ -25,7 +25,7 @@ describe.each(engines(server))("statements that sagas and jobs share in $name", 
     app.logger = quiet;
     app
       .enableDatabase({ url: made.url, poolSize: 5 })
-      .enableSaga({ backoff: "1ms", poll: "50ms", lease: "1s", unknownVersion: "400ms" });
+      .enableSaga({ backoff: "1ms", poll: "50ms", unknownVersion: "400ms" });
     app.job("unused", {}, () => {});
     await app.start();
   });
