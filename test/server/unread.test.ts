@@ -53,7 +53,7 @@ describe.each(transports)("clients of the %s transport that do not read", (name,
       expect(codes).toEqual([]);
       let last = first;
       let opened = 1;
-      for (; codes.length === 0 && opened < 50; opened++) last = await stuck();
+      for (; codes.length === 0 && opened < 500; opened++) last = await stuck();
       expect(new Set(codes)).toEqual(new Set(["RESPONSES_UNREAD"]));
       await expect.poll(() => transport.connections + codes.length).toBe(opened);
       first.socket.resume();
