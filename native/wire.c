@@ -474,7 +474,11 @@ static void on_poll(uv_poll_t *handle, int status, int ready) {
     }
     conn *c = find(w, id);
     if (c == NULL || c->fd < 0) continue;
-    if (c->out_length > 0 && (found[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) send_pending(w, c);
+    if (c->out_length > 0 && (found[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
+      send_pending(w, c);
+      // JavaScript may detach the connection when it hears of this: bytes in the same call would be lost.
+      if (c->out_length == 0) continue;
+    }
     if (c->fd < 0 || c->paused || c->input_ended) continue;
     if (found[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) receive(w, c);
   }

@@ -28,7 +28,9 @@ describe("work of an application under test", () => {
     const app = await started((given) => {
       given.logger = recorder().logger;
       mail = declare(given);
-      given.job("yearly", { schedule: "0 0 1 1 *" }, () => void ran.push("yearly"));
+      // In about half a year: no other step of this test comes near it, on any day.
+      const month = new Date(Date.now() + 180 * 86_400_000).getUTCMonth() + 1;
+      given.job("yearly", { schedule: `0 0 1 ${month} *` }, () => void ran.push("yearly"));
     });
     const work = testWork(app);
     await mail.enqueue("now");

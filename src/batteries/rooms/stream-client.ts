@@ -103,7 +103,7 @@ export class Subscription<Data> extends Stream<Data> {
   readonly #filter: ((data: Data) => boolean) | undefined;
 
   constructor(limits: BufferLimits, filter: ((data: Data) => boolean) | undefined, onEnd: () => void) {
-    super(limits, onEnd);
+    super({ ...limits, onSlow: "disconnect" }, onEnd);
     this.#filter = filter;
   }
 

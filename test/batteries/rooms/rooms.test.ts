@@ -249,26 +249,29 @@ describe("code that subscribes to a room", () => {
     expect(await room.subscribe({ signal: left.signal }).next()).toEqual({ done: true, value: undefined });
   });
 
-  it("A subscription that does not take its messages, or whose filter throws, ends with an error, and others go on", async () => {
-    const { app } = await started({ maxBuffered: 400 });
-    const room = app.rooms<number>("numbers");
-    const [slow, quick] = [room.subscribe(), room.subscribe({ filter: (n) => n > 3 })];
-    const odd = room.subscribe({
-      filter: () => {
-        throw new Error("a mistake");
-      },
-    });
-    for (let n = 0; n < 7; n++) await room.send(n);
-    await expect(odd.next()).rejects.toThrow("a mistake");
-    const taken: number[] = [];
-    const take = async (): Promise<void> => {
-      for await (const n of slow) taken.push(n);
-    };
-    await expect(take()).rejects.toThrow("slower than they are sent");
-    expect(taken).toEqual([0, 1, 2, 3, 4, 5, 6].slice(0, taken.length));
-    expect([await quick.next(), await quick.next()]).toMatchObject([{ value: 4 }, { value: 5 }]);
-    await present(app, "numbers", 1);
-  });
+  it.each(["disconnect", "drop"] as const)(
+    "A subscription that does not take its messages, or whose filter throws, ends with an error, and others go on (onSlow: %s)",
+    async (onSlow) => {
+      const { app } = await started({ maxBuffered: 400, onSlow });
+      const room = app.rooms<number>("numbers");
+      const [slow, quick] = [room.subscribe(), room.subscribe({ filter: (n) => n > 3 })];
+      const odd = room.subscribe({
+        filter: () => {
+          throw new Error("a mistake");
+        },
+      });
+      for (let n = 0; n < 7; n++) await room.send(n);
+      await expect(odd.next()).rejects.toThrow("a mistake");
+      const taken: number[] = [];
+      const take = async (): Promise<void> => {
+        for await (const n of slow) taken.push(n);
+      };
+      await expect(take()).rejects.toThrow("slower than they are sent");
+      expect(taken).toEqual([0, 1, 2, 3, 4, 5, 6].slice(0, taken.length));
+      expect([await quick.next(), await quick.next()]).toMatchObject([{ value: 4 }, { value: 5 }]);
+      await present(app, "numbers", 1);
+    },
+  );
 
   it("A subscription ends when the application stops", async () => {
     const { app, server } = await started();

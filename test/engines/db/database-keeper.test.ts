@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -93,6 +94,17 @@ describe("an embedded database that another process keeps open", () => {
     child.kill("SIGKILL");
     expect(await counted).toBe(0);
     await database.close();
+  });
+
+  it("A client that sends no request is disconnected, and the others go on", async () => {
+    await withClients(async (one) => {
+      for (const line of ["no JSON\n", "null\n", "{}\n"]) {
+        const client = connect(await keeper.open(folder)).resume();
+        client.write(line);
+        await once(client, "close");
+      }
+      expect(await one.fetchval("select 1")).toBe(1);
+    });
   });
 
   it("The folder is free when its keeper has closed it", async () => {

@@ -5,7 +5,7 @@ import { createNativeTransport } from "../../../src/server/native/transport.js";
 import { get, start, withoutNative } from "../support.js";
 
 describe.skipIf(withoutNative !== undefined)("limits of the native transport", () => {
-  const upgradeTo = (handle: (socket: Duplex) => void) => () => {
+  const upgradeTo = (handle: (socket: Duplex, head: Buffer) => void) => () => {
     const response = new Response(null);
     response.status = 101;
     response.upgrade = handle;
@@ -15,7 +15,10 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
   it("An upgraded connection counts as one until it is closed", async () => {
     const { client, transport } = await start(
       createNativeTransport,
-      upgradeTo((socket) => void socket.end("upgraded").resume()),
+      upgradeTo((socket) => {
+        socket.resume().on("end", () => socket.end());
+        socket.write("upgraded");
+      }),
       { maxConnections: 1 },
     );
     const ask = get("/", "Connection: Upgrade\r\nUpgrade: websocket\r\n");
@@ -44,6 +47,35 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
     const text = await connection.readToEnd();
     expect(text.endsWith(`${"x".repeat(100)}upgraded`)).toBe(true);
     expect(text.length).toBeGreaterThan(size);
+  });
+
+  it("Bytes that a client sends while it takes the response before an upgrade reach the new protocol", async () => {
+    let seen = "";
+    const { client } = await start(createNativeTransport, (request) =>
+      request.path === "/large"
+        ? new Response("x".repeat(4_000_000))
+        : upgradeTo((socket, head) => {
+            seen = head.toString("latin1");
+            socket.on("data", (bytes) => void (seen += bytes)).on("end", () => socket.end());
+            socket.write("upgraded");
+          })(),
+    );
+    const connection = await client();
+    let sent = "";
+    let isOver = false;
+    // Some of these arrive in the turn in which the server has sent the last byte of the response.
+    connection.socket.on("data", () => {
+      isOver ||= connection.text.endsWith("upgraded");
+      if (isOver) return;
+      const byte = String.fromCharCode(97 + (sent.length % 26));
+      sent += byte;
+      connection.send(byte);
+    });
+    connection.send(get("/large") + get("/", "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+    await expect.poll(() => isOver).toBe(true);
+    connection.socket.end();
+    await connection.readToEnd();
+    expect(seen).toBe(sent);
   });
 
   it("A body that slowly arrives and one that is held do not change with the bytes of others", async () => {

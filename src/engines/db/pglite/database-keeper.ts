@@ -102,8 +102,13 @@ class KeptDatabase {
   #welcome(client: Socket): void {
     this.#clients.add(client);
     readLines(client, (line) => {
-      const { bytes } = JSON.parse(line) as KeptRequest;
-      this.#questions.push({ client, bytes: Buffer.from(bytes, "base64") });
+      try {
+        const { bytes } = JSON.parse(line) as KeptRequest;
+        this.#questions.push({ client, bytes: Buffer.from(bytes, "base64") });
+      } catch {
+        // No client of ours: it must not end the process that keeps the database.
+        client.destroy();
+      }
       void this.#work();
     });
     client.on("error", () => {});
