@@ -107,6 +107,8 @@ export class Lifecycle {
         if (beginning) await beginning;
       }
     } catch (error) {
+      // Workers that have begun end before what they use.
+      await this.drain(host);
       await this.#close(host);
       throw error;
     }
@@ -127,7 +129,7 @@ export class Lifecycle {
 
   async #drain(host: Host): Promise<void> {
     await Promise.all(
-      this.#features.map((feature) => settle(host, `draining the ${feature.name}`, () => feature.drain?.(host))),
+      this.#opened.map((feature) => settle(host, `draining the ${feature.name}`, () => feature.drain?.(host))),
     );
   }
 

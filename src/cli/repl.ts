@@ -1,36 +1,59 @@
 import { once } from "node:events";
-import { type REPLServer, start } from "node:repl";
+import { createInterface } from "node:readline";
+import { type REPLServer, Recoverable, start } from "node:repl";
+import { PassThrough } from "node:stream";
 
-/** JavaScript line by line, with top-level await, and with these names. Resolves when it is left and all lines have run. */
-export async function openRepl(names: Readonly<Record<string, unknown>>): Promise<void> {
-  const { stdin, stdout } = process;
-  const session = start({
-    prompt: stdin.isTTY ? "stoa> " : "",
-    input: stdin,
-    output: stdout,
-    terminal: stdin.isTTY === true,
-  });
+/**
+ * JavaScript with top-level await and with these names: for a person at a terminal, or the lines of a pipe one after the other.
+ * Resolves to the exit code: 1 if a line of a pipe has failed.
+ */
+export async function openRepl(names: Readonly<Record<string, unknown>>): Promise<number> {
+  if (!process.stdin.isTTY) return runLines(names);
+  const session = start({ prompt: "stoa> " });
   Object.assign(session.context, names);
-  const ended = oneAfterTheOther(session);
   await once(session, "exit");
-  await ended();
+  return 0;
 }
 
-/** Lines of a pipe arrive all at once: each is run when the one before has ended. Returns a function that waits for all. */
-function oneAfterTheOther(session: REPLServer): () => Promise<void> {
+/** The lines of a pipe arrive all at once: each is given to the session when it asks for it. */
+async function runLines(names: Readonly<Record<string, unknown>>): Promise<number> {
+  const input = new PassThrough();
+  const session = start({ prompt: "", input, output: process.stdout, terminal: false });
+  Object.assign(session.context, names);
+  let isOver = false;
+  let resume = (): void => {};
+  const exit = once(session, "exit").then(() => {
+    isOver = true;
+    resume();
+  });
+  const line = watched(session, () => resume());
+  let failed = false;
+  for await (const text of createInterface({ input: process.stdin })) {
+    const asked = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    input.write(`${text}\n`);
+    await asked;
+    failed ||= line.failed();
+    if (isOver) break;
+  }
+  input.end();
+  await exit;
+  return failed ? 1 : 0;
+}
+
+/** Calls `onPrompt` each time that the session asks for a line. `failed` tells of the line before. */
+function watched(session: REPLServer, onPrompt: () => void): { failed(): boolean } {
   const evaluate = session.eval;
-  let last = Promise.resolve();
-  const run: typeof evaluate = (line, context, file, done) => {
-    last = last.then(
-      () =>
-        new Promise<void>((resolve) => {
-          evaluate.call(session, line, context, file, (error, result) => {
-            done(error, result);
-            resolve();
-          });
-        }),
-    );
+  // An error that is thrown is shown without a call of `done`.
+  let outcome: "begun" | "done" | "failed" = "done";
+  const run: typeof evaluate = (code, context, file, done) => {
+    outcome = "begun";
+    evaluate.call(session, code, context, file, (error, result) => {
+      outcome = error === null || error instanceof Recoverable ? "done" : "failed";
+      done(error, result);
+    });
   };
-  Object.assign(session, { eval: run });
-  return () => last;
+  Object.assign(session, { eval: run, displayPrompt: onPrompt });
+  return { failed: () => outcome !== "done" };
 }

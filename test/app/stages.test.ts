@@ -76,11 +76,12 @@ describe("the stages of features", () => {
     ]);
   });
 
-  it("A feature that fails to open closes everything that was opened", async () => {
+  it("A feature that fails to open drains and closes everything that was opened", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order, ["open"]), recorded("c", order)]);
     await expect(host.start()).rejects.toThrow("open b");
-    expect(order).toEqual(["prepare a", "prepare b", "prepare c", "open a", "open b", "close b", "close a"]);
+    const begun = ["prepare a", "prepare b", "prepare c", "open a", "open b"];
+    expect(order).toEqual([...begun, "drain a", "drain b", "close b", "close a"]);
     expect(host.phase).toBe("starting");
   });
 

@@ -66,6 +66,23 @@ await (await app.fetch(new Request("http://localhost/order-line/5"))).json()
     expect(ended.code).toBe(0);
   });
 
+  it("The shell goes on after an error, takes statements of several lines, and ends with 1", async () => {
+    const project = await Project.create({ "app.mjs": 'import { App } from "stoa";\nexport const app = new App();\n' });
+    const shell = project.start(["shell", "--app", "app.mjs"], {}, "pipe");
+    shell.child.stdin!.end(`nope
+throw new Error("thrown")
+await Promise.reject(new Error("rejected"))
+function twice(n) {
+  return n * 2
+}
+twice(21)
+`);
+    const { stdout, code } = await shell.end();
+    for (const text of ["nope is not defined", "Error: thrown", "Error: rejected"]) expect(stdout).toContain(text);
+    expect(stdout.split("\n")).toContain("42");
+    expect(code).toBe(1);
+  });
+
   it("Files that exist are not changed, and mistakes are told", async () => {
     const project = await Project.create({ "src/book-model.ts": "export {};" });
     const told = async (...args: string[]): Promise<string> => {

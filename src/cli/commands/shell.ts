@@ -25,11 +25,10 @@ Examples:
     await app.start();
     try {
       const names = Object.fromEntries(models.map((meta) => [meta.name, meta.model]));
-      await openRepl({ app, sql, ...databaseOf(app), ...names });
+      return await openRepl({ app, sql, ...databaseOf(app), ...names });
     } finally {
       await app.stop();
     }
-    return 0;
   },
 });
 

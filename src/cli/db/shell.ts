@@ -26,8 +26,7 @@ The password is given to psql in its environment, not among its arguments. An em
       if (code !== null) return code;
       call.terminal.note("psql is not installed: this is JavaScript, with `db`, `sql` and the models");
     }
-    await repl(project);
-    return 0;
+    return repl(project);
   },
 });
 
@@ -55,12 +54,16 @@ async function psql(config: DatabaseConfig, env: Readonly<Record<string, string 
   }
 }
 
-async function repl(project: Project): Promise<void> {
+async function repl(project: Project): Promise<number> {
   const models = project.modules.length === 0 ? [] : await project.models();
-  await project.withDatabase(async (database) => {
+  return project.withDatabase(async (database) => {
     bindDatabase(database);
     try {
-      await openRepl({ db: database, sql, ...Object.fromEntries(models.map((meta) => [meta.name, meta.model])) });
+      return await openRepl({
+        db: database,
+        sql,
+        ...Object.fromEntries(models.map((meta) => [meta.name, meta.model])),
+      });
     } finally {
       bindDatabase(null);
     }

@@ -30,7 +30,7 @@ export function writeMigration(migration: WrittenMigration): string {
     `  ${key}: ${sourceText(values, { indent: 2, lead: 4 + key.length, trail: 1 }, codeOf)},\n`;
   return [
     language === "js" ? "// @ts-check\n" : "",
-    `import { migration, op } from "stoa/migrations";\n`,
+    `import { migration${operations.length > 0 ? ", op" : ""} } from "stoa/migrations";\n`,
     ...imports.map((line) => `${line}\n`),
     "\nexport default migration({\n",
     dependsOn.length > 0 ? list("dependsOn", dependsOn) : "",

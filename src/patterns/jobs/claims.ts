@@ -2,8 +2,9 @@ import type { JobRow, JobStorage } from "./storage.js";
 
 /** Milliseconds of a claim that are worth a look for the cause. */
 const slow = 10;
-/** Milliseconds for which the result of the look is used, at least: a job whose transaction took long is found after this time. */
+/** Milliseconds for which the result of the look is used: a job whose transaction took long is found after this time. */
 const shortest = 1000;
+const longest = 30_000;
 
 /**
  * The claims of jobs of one name. While another transaction is open for long, the server keeps the entries of all jobs that have
@@ -30,7 +31,7 @@ export class Claims {
     // The rows are this worker's already: a look that fails must not lose them.
     this.#low = await this.#storage.lowest(this.#name).catch(() => 0);
     // At most a small part of the time is spent on looks.
-    this.#until = performance.now() + Math.max((performance.now() - end) * 20, shortest);
+    this.#until = performance.now() + Math.min(Math.max((performance.now() - end) * 20, shortest), longest);
     return rows;
   }
 }

@@ -200,6 +200,19 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       expect(before).toBeGreaterThanOrEqual(6);
     });
 
+  it("A start that fails in a hook ends the workers before the database, without an error in the log", async () => {
+    const one = create();
+    const logged: string[] = [];
+    const keep = (text: string): void => void logged.push(text);
+    one.logger = { ...quiet, warn: keep, error: keep, child: () => one.logger };
+    declare(one);
+    // The workers are in the middle of a claim.
+    one.onEvent("startup", () => Promise.reject(new Error("boom")));
+    await expect(one.start()).rejects.toThrow("boom");
+    await one.stop();
+    expect(logged).toEqual([]);
+  });
+
   it("Jobs of a dead worker are run when their lease ends, however seldom a worker polls", async () => {
     const one = create({ poll: "1h", lease: "500ms" });
     const values: unknown[] = [];
