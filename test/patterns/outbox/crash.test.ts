@@ -167,7 +167,8 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
     await emptied();
     // The same ids again, as if they were not published yet: the paused relay would delete them.
     await db.execute(
-      "insert into stoa.outbox_relays values ('memory', 'the test', 1000, 'infinity') on conflict (broker) do update set token = 1000, lease_until = 'infinity'",
+      `insert into stoa.outbox_relays values ('memory', 'the test', 1000, clock_timestamp() + interval '4 minutes')
+       on conflict (broker) do update set token = excluded.token, lease_until = excluded.lease_until`,
     );
     await db.execute(
       `insert into stoa.outbox (id, broker, topic, key, message_id, headers, body, size) overriding system value
