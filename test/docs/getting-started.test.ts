@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installPackage, root } from "../support/installed-package.js";
+import { printedUrl } from "../support/printed-url.js";
 import { codeBlocks } from "./code-in-markdown.js";
 
 const execute = promisify(execFile);
@@ -43,17 +44,7 @@ describe("the page for getting started", { timeout: 600_000 }, () => {
       stdio: ["ignore", "pipe", "pipe"],
     });
     try {
-      const url = await new Promise<string>((resolve, reject) => {
-        let text = "";
-        const read = (chunk: Buffer): void => {
-          text += chunk;
-          const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
-          if (found !== undefined) resolve(found);
-        };
-        server.stdout.on("data", read);
-        server.stderr.on("data", read);
-        server.on("exit", () => reject(new Error(text)));
-      });
+      const url = await printedUrl(server);
       const headers = { "content-type": "application/json" };
       const added = await fetch(`${url}/notes`, { method: "POST", headers, body: '{"text": "buy oranges"}' });
       expect([added.status, await added.json()]).toEqual([201, { id: 1, text: "buy oranges" }]);

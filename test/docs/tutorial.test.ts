@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../scripts/process.mjs";
 import { installPackage, root } from "../support/installed-package.js";
+import { printedUrl } from "../support/printed-url.js";
 
 let folder: string;
 const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: "", STOA_ENV: "", STOA_WORKERS: "1" };
@@ -49,17 +50,7 @@ describe("the tutorial", { timeout: 600_000 }, () => {
     expect(await node([stoa, "migrate", "up"], production)).toContain("applied 0001_initial");
     const server = spawn(process.execPath, ["dist/src/main.js", "--port", "0"], { cwd: folder, env: production });
     try {
-      const url = await new Promise<string>((resolve, reject) => {
-        let text = "";
-        const read = (chunk: Buffer): void => {
-          text += chunk;
-          const found = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
-          if (found !== undefined) resolve(found);
-        };
-        server.stdout.on("data", read);
-        server.stderr.on("data", read);
-        server.on("exit", () => reject(new Error(text)));
-      });
+      const url = await printedUrl(server);
       const paths = ["/books", "/docs", "/health/ready", "/metrics"];
       const statuses = await Promise.all(paths.map(async (path) => (await fetch(url + path)).status));
       expect(statuses).toEqual([200, 200, 200, 200]);

@@ -7,6 +7,7 @@ import { rolldown } from "rolldown";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { ensureBuilt } from "../../scripts/setup.mjs";
+import { printedUrl } from "../support/printed-url.js";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -66,17 +67,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function start(file: string, env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [file], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   running = child;
-  let text = "";
-  return new Promise((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      text += chunk;
-      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
-      if (url !== undefined) resolve(url);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.on("exit", () => reject(new Error(text)));
-  });
+  return printedUrl(child);
 }
 
 async function echo(url: string, text: string): Promise<string> {

@@ -20,7 +20,7 @@ export class HeldBytes {
     return this.end - this.start;
   }
 
-  /** `lent` bytes are copied: they are valid for now only. */
+  /** `lent` bytes are copied: they are used again when the call of the wire returns. */
   add(bytes: Buffer, from: number, to: number, lent: boolean): void {
     if (this.#bytes === null) {
       if (lent) {
