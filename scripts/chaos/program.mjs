@@ -4,12 +4,15 @@ import { pause } from "./wait.mjs";
 
 /** The exit code of a process that could not start, because a service it needs was away. */
 export const notStarted = 9;
+/** The exit codes of a process that was asked to end: a Java machine ends with 128 and the number of SIGTERM. */
+const orderly = [0, notStarted, 128 + 15];
 
-/** A Node process of a subject: one that is killed is started again. */
+/** A process of a subject, of Node unless it has another command: one that is killed is started again. */
 export class Program {
   #file;
   #args;
   #env;
+  #command;
   #child = null;
   #ended = false;
   #stopped = false;
@@ -17,10 +20,11 @@ export class Program {
   /** Ends that no fault explains: errors that nobody caught, and processes that did not end when they were asked to. */
   failures = [];
 
-  constructor(file, args, { env = {} } = {}) {
+  constructor(file, args, { env = {}, command = process.execPath } = {}) {
     this.#file = file;
     this.#args = args;
     this.#env = { ...process.env, ...env };
+    this.#command = command;
     this.#start();
   }
 
@@ -72,7 +76,7 @@ export class Program {
   #start() {
     if (this.#ended) return;
     this.#stopped = false;
-    const child = spawn(process.execPath, [this.#file, ...this.#args], {
+    const child = spawn(this.#command, [this.#file, ...this.#args], {
       env: this.#env,
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -105,7 +109,7 @@ export class Program {
     }, patience);
     const [code] = await exit;
     clearTimeout(timer);
-    if (code !== null && code !== 0 && code !== notStarted) {
+    if (code !== null && !orderly.includes(code)) {
       this.failures.push(`a process that was asked to end failed (${code}): ${this.errors}`);
     }
   }

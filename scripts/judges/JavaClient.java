@@ -1,4 +1,7 @@
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -9,12 +12,16 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** The other side of scripts/judges/kafka.mjs, with the Java client: the arguments and lines of librdkafka.py. */
+/**
+ * The other side of scripts/judges/kafka.mjs, with the Java client: the arguments and lines of librdkafka.py; and a producer of
+ * the chaos rig, which publishes until it is ended.
+ */
 public class JavaClient {
   public static void main(String[] args) throws Exception {
     String brokers = args[0];
     String topic = args[2];
     if (args[1].equals("produce")) produce(brokers, topic, args[3], Integer.parseInt(args[4]));
+    else if (args[1].equals("endless")) produceEndlessly(brokers, topic, args[3], Path.of(args[4]));
     else consume(brokers, topic, Integer.parseInt(args[3]));
   }
 
@@ -32,6 +39,41 @@ public class JavaClient {
           print(key, metadata.partition(), value, "");
         });
       }
+    }
+  }
+
+  /** Bursts for each of three keys, with a line in the ledger for each message that is confirmed. */
+  static void produceEndlessly(String brokers, String topic, String codec, Path folder) throws Exception {
+    long pid = ProcessHandle.current().pid();
+    Path ledger = folder.resolve("java-" + pid);
+    Map<String, Object> settings = Map.of("bootstrap.servers", brokers, "compression.type", codec, "linger.ms", 5);
+    var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer());
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> producer.close(Duration.ofSeconds(20))));
+    for (int n = 0; ; n++) {
+      String key = "java-" + pid + "-" + n / 20 % 3;
+      int number = n;
+      String id = key + "-" + n;
+      var record = new ProducerRecord<>(topic, key, "{\"key\": \"" + key + "\", \"number\": " + n + "}");
+      record.headers().add("stoa-id", id.getBytes(StandardCharsets.UTF_8));
+      var sent = producer.send(record, (metadata, error) -> note(ledger, error == null ? "sent" : "unsure", key, number, id));
+      if (n % 20 < 19) continue;
+      try {
+        sent.get();
+      } catch (java.util.concurrent.ExecutionException error) {
+        // It is in the ledger as unsure.
+      }
+      Thread.sleep(20);
+    }
+  }
+
+  /** The line of `ledgerFile` in scripts/chaos/ledger.mjs. */
+  static synchronized void note(Path ledger, String kind, String key, int number, String id) {
+    String line = "{\"kind\": \"" + kind + "\", \"time\": \"" + System.nanoTime() + "\", \"key\": \"" + key + "\", \"number\": " + number
+        + ", \"id\": \"" + id + "\"}\n";
+    try {
+      Files.writeString(ledger, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    } catch (java.io.IOException error) {
+      throw new java.io.UncheckedIOException(error);
     }
   }
 

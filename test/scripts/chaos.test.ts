@@ -13,6 +13,7 @@ const available: Record<string, string | undefined> = {
   memory: "memory",
   kafka: service("kafka"),
   rabbitmq: service("rabbitmq"),
+  delays: service("rabbitmq"),
   outbox: service("postgres"),
   events: service("postgres"),
   sagas: service("postgres"),

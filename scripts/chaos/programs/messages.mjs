@@ -1,13 +1,13 @@
 /**
  * A producer or a worker of messages: `messages.mjs <role> '<json>'` with the broker, its configuration, the topic and the folder
- * of the ledger. A producer counts up for each of its keys, and waits for the confirmation of each message. A worker writes a
- * line before and after it handles a message.
+ * of the ledger. A producer counts up for each of its keys, and waits for the confirmation of each message; with `longest` each
+ * message has a delay of up to so many seconds. A worker writes a line before and after it handles a message.
  */
 import { createAmqpBroker, createKafkaBroker, createSqsBroker, openMessaging } from "../../../src/entry/messaging.ts";
 import { ledgerFile } from "../ledger.mjs";
 
 const [role, json] = process.argv.slice(2);
-const { broker, config, topic, folder, keys, prefetch } = JSON.parse(json);
+const { broker, config, topic, folder, keys, prefetch, longest = 0, retry = { delay: 0.05 } } = JSON.parse(json);
 const write = ledgerFile(folder, role);
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const create = { kafka: createKafkaBroker, amqp: createAmqpBroker, sqs: createSqsBroker }[broker];
@@ -37,7 +37,7 @@ async function produce(key) {
   for (let number = 0; !ending; number++) {
     const id = `${key}-${number}`;
     try {
-      await client.publish(topic, { key, number }, { key, id });
+      await client.publish(topic, { key, number }, { key, id, ...(longest > 0 && { delay: Math.random() * longest }) });
       write("sent", { key, number, id });
     } catch (error) {
       // It may have been published all the same: only confirmed messages must arrive.
@@ -50,7 +50,7 @@ async function produce(key) {
 async function consume() {
   for (;;) {
     try {
-      await client.subscribe(topic, { concurrency: 10, prefetch, retry: { delay: 0.05 } }, handle);
+      await client.subscribe(topic, { concurrency: 10, prefetch, retry }, handle);
       return;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -63,6 +63,6 @@ async function handle(message) {
   write("begun", { key, number, id: message.id, attempt: message.attempt });
   if (Math.random() < 0.5) await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
   // Some attempts fail: the next one is before the messages after it.
-  if (message.attempt === 1 && Math.random() < 0.02) throw new Error("by chance");
+  if (message.attempt === 1 && Math.random() < (longest > 0 ? 0.2 : 0.02)) throw new Error("by chance");
   write("handled", { key, number, id: message.id, aborted: message.signal.aborted });
 }

@@ -8,18 +8,43 @@ const prefetch = 20;
 
 /**
  * Producers and workers on a real broker behind a tunnel. `start` starts the broker: it gets the port that clients are sent to,
- * and resolves to its own port and a way to stop it.
+ * and resolves to its own port and a way to stop it. `settings` are more of those of the programs; `others` adds producers of
+ * another make, and gets the port. With `joins` further workers come and leave all the time.
  */
-export async function brokerSubject(place, { broker, configOf, start, workers, producers = 2, ordered = true }) {
+export async function brokerSubject(
+  place,
+  {
+    broker,
+    configOf,
+    start,
+    workers,
+    producers = 2,
+    ordered = true,
+    joins = false,
+    others = async () => [],
+    settings: more = {},
+  },
+) {
   const { ledger, spawn, compile, long } = place;
   const file = await compile(program);
   const tunnel = await startTunnel(await start.port());
   const server = await start.start(tunnel.port);
-  const settings = { broker, config: configOf(tunnel.port), topic: "chaos", folder: ledger.folder, keys: 5, prefetch };
+  const settings = {
+    broker,
+    config: configOf(tunnel.port),
+    topic: "chaos",
+    folder: ledger.folder,
+    keys: 5,
+    prefetch,
+    ...more,
+  };
   const args = (role) => [role, JSON.stringify(settings)];
   const consuming = Array.from({ length: workers }, () => spawn(file, args("worker")));
   // A queue takes messages from the moment its first worker has declared it.
-  const producing = Array.from({ length: producers }, () => spawn(file, args("producer")));
+  const producing = [
+    ...Array.from({ length: producers }, () => spawn(file, args("producer"))),
+    ...(await others(tunnel.port)),
+  ];
   await eventually(() => ledger.read("handled").length > 0, 120_000);
   const connection = {
     cut: async (random) => {
@@ -28,11 +53,19 @@ export async function brokerSubject(place, { broker, configOf, start, workers, p
       await tunnel.mend();
     },
   };
+  const joining = {
+    join: async (random) => {
+      const worker = spawn(file, args("worker"));
+      await pause(random.between(500, 6000));
+      await worker.close();
+    },
+  };
   return {
     actors: [
       ...consuming.map((worker, number) => ({ name: `worker ${number}`, faults: worker.faults })),
       ...producing.map((producer, number) => ({ name: `producer ${number}`, faults: producer.faults })),
       { name: "connections", faults: connection },
+      ...(joins ? [{ name: "group", faults: joining }] : []),
       ...(server.faults && (long || server.quick) ? [{ name: "broker", faults: server.faults }] : []),
     ],
     async settle() {

@@ -1,11 +1,17 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { startKafka } from "../../services/kafka.mjs";
+import { fileURLToPath } from "node:url";
+import { kafkaJars, kafkaVersion, startKafka } from "../../services/kafka.mjs";
 import { freePort } from "../../services/ports.mjs";
 import { pause } from "../wait.mjs";
 import { brokerSubject } from "./broker-subject.mjs";
 
-/** Two producers and two workers on one Kafka broker. */
+const javaClient = fileURLToPath(new URL("../../judges/JavaClient.java", import.meta.url));
+
+/**
+ * Two producers and two workers on one Kafka broker, and workers that join and leave; in runs of a minute and more the Java
+ * client too, with snappy and with zstd.
+ */
 export default {
   name: "kafka",
   start: async (place) => {
@@ -31,6 +37,28 @@ export default {
       };
       return { stop: () => running.stop(), faults, quick: true };
     };
-    return brokerSubject(place, { broker: "kafka", configOf, workers: 2, start: { port: async () => port, start } });
+    const others = async (shown) => {
+      if (place.seconds < 60) return [];
+      const jars = `${await kafkaJars(kafkaVersion, () => {})}/*`;
+      const quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error";
+      const options = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", quiet, "-cp", jars, javaClient];
+      return ["snappy", "zstd"].map((codec) =>
+        place.spawn(
+          options[0],
+          [...options.slice(1), `127.0.0.1:${shown}`, "endless", "chaos", codec, place.ledger.folder],
+          {
+            command: "java",
+          },
+        ),
+      );
+    };
+    return brokerSubject(place, {
+      broker: "kafka",
+      configOf,
+      workers: 2,
+      joins: true,
+      others,
+      start: { port: async () => port, start },
+    });
   },
 };
