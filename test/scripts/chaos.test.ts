@@ -13,7 +13,8 @@ const available: Record<string, string | undefined> = {
   memory: "memory",
   kafka: service("kafka"),
   rabbitmq: service("rabbitmq"),
-  delays: service("rabbitmq"),
+  // Its node is killed and started again: minutes.
+  delays: long ? service("rabbitmq") : undefined,
   outbox: service("postgres"),
   events: service("postgres"),
   sagas: service("postgres"),
