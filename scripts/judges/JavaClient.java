@@ -55,12 +55,12 @@ public class JavaClient {
       String id = key + "-" + n;
       var record = new ProducerRecord<>(topic, key, "{\"key\": \"" + key + "\", \"number\": " + n + "}");
       record.headers().add("stoa-id", id.getBytes(StandardCharsets.UTF_8));
-      var sent = producer.send(record, (metadata, error) -> note(ledger, error == null ? "sent" : "unsure", key, number, id));
-      if (n % 20 < 19) continue;
       try {
+        var sent = producer.send(record, (metadata, error) -> note(ledger, error == null ? "sent" : "unsure", key, number, id));
+        if (n % 20 < 19) continue;
         sent.get();
-      } catch (java.util.concurrent.ExecutionException error) {
-        // It is in the ledger as unsure.
+      } catch (java.util.concurrent.ExecutionException | RuntimeException error) {
+        // It is in the ledger as unsure, or the producer is being closed.
       }
       Thread.sleep(20);
     }

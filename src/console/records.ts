@@ -19,6 +19,8 @@ export interface Records<Item, Status extends string, Found> {
   /** Null if there is none with this id. */
   get(id: string): Promise<Found | null>;
   panels(found: Found): readonly LivePanel[];
+  /** Panels above the list. */
+  above?(): Promise<readonly LivePanel[]>;
   readonly actions: NonNullable<ConsoleSection["actions"]>;
 }
 
@@ -59,7 +61,11 @@ export function recordPages<Item extends { readonly id: string }, Status extends
     async view(query) {
       if (query.has("id")) return { panels: panels(await detail({ query })) };
       const { items, next } = await list({ query });
-      return { panels: [{ title, tables: [{ columns, rows: items.map(row), empty: "Nothing here." }] }], next };
+      const above = query.has("before") ? [] : ((await source.above?.()) ?? []);
+      return {
+        panels: [...above, { title, tables: [{ columns, rows: items.map(row), empty: "Nothing here." }] }],
+        next,
+      };
     },
     calls: { list, detail },
     actions,

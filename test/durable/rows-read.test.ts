@@ -79,7 +79,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   it("Counts read a bounded number of rows, and show work in progress beside any backlog", async () => {
     const claimed = await new JobStorage(db, "stoa", "me", 60_000).claim("work", 4);
     expect(claimed).toHaveLength(4);
-    const jobs = new JobRecords(db, "stoa.jobs");
+    const jobs = new JobRecords(db, "stoa.jobs", "stoa.job_pauses");
     expect(await jobs.counts()).toMatchObject({ waiting: 100_000, running: 4, failed: 0 });
     // Those that are due of an earlier name, and of a higher priority.
     await db.script(`
@@ -96,7 +96,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     );
     expect(await new SagaAdmin(sagas as never).parked()).toBe(100_000);
     const { counted, blocks } = counting();
-    await new JobRecords(counted, "stoa.jobs").counts();
+    await new JobRecords(counted, "stoa.jobs", "stoa.job_pauses").counts();
     await new SagaAdmin({ ...sagas, db: counted } as never).counts();
     const whole = await db.fetchval<number>("select (pg_table_size('stoa.jobs') / 8192)::int");
     expect(blocks[0]!).toBeLessThan(whole!);
@@ -111,7 +111,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     const { counted, blocks } = counting();
     const jobs = new JobStorage(counted, "stoa", "me", 6000);
     await jobs.look("work", 0, true);
-    await new JobRecords(counted, jobs.table).oldestDueSeconds();
+    await new JobRecords(counted, jobs.table, jobs.pauses).oldestDueSeconds();
     await jobs.claim("work", 10);
     expect(blocks).toHaveLength(3);
     expect(Math.max(...blocks)).toBeLessThan(few);

@@ -11,6 +11,7 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation
 import { Background } from "./background.js";
 import type { Jobs } from "./jobs.js";
 import {
+  type EnqueueManyOptions,
   type EnqueueOptions,
   type JobContext,
   type JobOptions,
@@ -20,13 +21,15 @@ import {
   jobsOptions,
   readJob,
 } from "./options.js";
-import type { JobCounts, JobInfo, JobStatus } from "./records.js";
+import type { JobCounts, JobInfo, JobNameInfo, JobStatus } from "./records.js";
 
 /** A kind of job. */
 export interface Job<Input> {
   readonly name: string;
   /** Adds a job and returns its id. It runs on any worker, at least once. */
   enqueue(value: Input, options?: EnqueueOptions): Promise<string>;
+  /** Adds many jobs by one statement: all of them or none. Returns their ids, in the order of the values. */
+  enqueueMany(values: readonly Input[], options?: EnqueueManyOptions<Input>): Promise<string[]>;
 }
 
 /** The jobs, for operators. */
@@ -41,6 +44,11 @@ export interface JobAdmin {
   cancel(id: string): Promise<boolean>;
   /** The number of jobs that wait, run and have failed, and the age of the oldest that is due. */
   counts(): Promise<JobCounts>;
+  /** The jobs of each name: how many wait, run and have failed, and whether it is paused. */
+  names(): Promise<JobNameInfo[]>;
+  /** Begins no job of a name, on any machine, until `resume`. Those in progress continue; others can be added. */
+  pause(name: string): Promise<void>;
+  resume(name: string): Promise<void>;
 }
 
 const filter = declare("jobs.list()", {
@@ -60,7 +68,7 @@ export interface JobsFeature {
   /** Declares a kind of job, and the function that runs it. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
   job<Value = unknown, Schema extends StandardSchema | undefined = undefined>(
     name: string,
-    options: JobOptions<Schema>,
+    options: JobOptions<Schema, Schema extends StandardSchema ? SchemaOutput<Schema> : Value>,
     run: (value: Schema extends StandardSchema ? SchemaOutput<Schema> : Value, context: JobContext) => unknown,
   ): Job<Schema extends StandardSchema ? SchemaInput<Schema> : Value>;
   /** The jobs, for operators: list, retry, cancel. */
@@ -74,6 +82,7 @@ interface State {
   readonly declared: Map<string, JobSettings>;
   readonly background: Background;
   jobs: Jobs | null;
+  onEnd?: Jobs["onEnd"];
 }
 
 const stateOf = perHost(
@@ -104,20 +113,23 @@ export const jobsFeature = feature<JobsFeature>({
       retry: (id) => jobsOf(host).retry(id),
       cancel: (id) => jobsOf(host).cancel(id),
       counts: () => jobsOf(host).records.counts(),
+      names: () => jobsOf(host).names(),
+      pause: (name) => jobsOf(host).pause(name),
+      resume: (name) => jobsOf(host).resume(name),
     }),
   },
   async prepare(host) {
     const { declared, settings } = stateOf(host);
     if (declared.size === 0 && settings.admin === undefined) return;
     const { prepareJobs } = await import("./operations.js");
-    prepareJobs(host, settings, () => jobsOf(host));
+    stateOf(host).onEnd = prepareJobs(host, settings, () => jobsOf(host));
   },
   async open(host) {
     const state = stateOf(host);
     if (state.declared.size === 0 && state.settings.admin === undefined) return;
     const db = databaseOf(host, "app.job()");
     const { Jobs } = await import("./jobs.js");
-    state.jobs = new Jobs(db, state.settings, host.logger, host.tracer);
+    state.jobs = new Jobs(db, state.settings, host.logger, host.tracer, state.onEnd);
     await state.jobs.open(state.declared.values());
   },
   async drain(host) {
@@ -139,6 +151,8 @@ function declareJob(host: Host, name: string, options: object, run: (value: neve
       const { jobs } = state;
       return jobs === null ? Promise.reject(tooEarly(host)) : jobs.enqueue(settings, value, given);
     },
+    enqueueMany: async (values: readonly unknown[], given?: EnqueueManyOptions) =>
+      jobsOf(host).enqueueMany(settings, values, given),
   };
 }
 

@@ -14,21 +14,26 @@ import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
+import { didYouMean } from "../../kit/suggest.js";
 import { backoff } from "../../kit/time/backoff.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { Claims } from "./claims.js";
+import { LimitedClaims } from "./limits.js";
 import { NextDue } from "./next-due.js";
 import {
+  type EnqueueManyOptions,
   type EnqueueOptions,
   type EnqueueSettings,
+  isKey,
   JobRefused,
   type JobSettings,
   type JobsSettings,
   readEnqueue,
+  readEnqueueMany,
 } from "./options.js";
-import { type JobInfo, JobRecords, type JobStatus } from "./records.js";
+import { type JobInfo, type JobNameInfo, JobRecords, type JobStatus } from "./records.js";
 import { JobSchedules } from "./schedules.js";
 import { type JobRow, JobStorage, type NewJob } from "./storage.js";
 import { jobTables } from "./tables.js";
@@ -38,6 +43,9 @@ const sweepInterval = 600_000;
 const longestPause = 3_600_000;
 /** Losses after which a job may be one that ends its process. The first may be a deployment. */
 const suspectAfter = 2;
+
+/** The end of an attempt, for metrics. */
+export type AttemptEnd = "done" | "retried" | "failed" | "cancelled" | "lost";
 
 /** The jobs of one process: their workers, their schedules, and the calls that manage them. */
 export class Jobs {
@@ -61,13 +69,15 @@ export class Jobs {
     readonly settings: JobsSettings,
     readonly logger: Logger,
     readonly tracer: Tracer | null,
+    /** Called at the end of each attempt, with its seconds. */
+    readonly onEnd: (name: string, end: AttemptEnd, seconds: number) => void = () => {},
   ) {
     const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
     this.#leaseMs = milliseconds(settings.lease);
     this.#pollMs = milliseconds(settings.poll);
     this.#gate = gateOf(db);
     this.storage = new JobStorage(db, settings.schema, owner, this.#leaseMs, () => this.#doorbell.ring());
-    this.records = new JobRecords(db, this.storage.table);
+    this.records = new JobRecords(db, this.storage.table, this.storage.pauses);
     this.#schedules = new JobSchedules(db, settings.schema);
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
@@ -91,7 +101,8 @@ export class Jobs {
   add(job: JobSettings): void {
     this.#names.push(job.name);
     const due = new NextDue(this.storage, job.name);
-    const claims = new Claims(this.storage, job.name);
+    const limited = job.limit || job.keyLimit ? new LimitedClaims(this.storage, job) : null;
+    const claims = limited ?? new Claims(this.storage, job.name);
     const worker = new LeasedWorker<JobRow>(
       {
         name: `jobs '${job.name}'`,
@@ -103,7 +114,7 @@ export class Jobs {
       {
         claim: (limit, inProgress) => claims.claim(limit, inProgress),
         renew: (items) => this.storage.renew(items),
-        nextDue: () => due.next(),
+        nextDue: async () => limited?.wait ?? due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),
         describe: (row) => nameOf(job, row),
       },
@@ -126,11 +137,32 @@ export class Jobs {
     }
   }
 
+  async enqueueMany(job: JobSettings, given: readonly unknown[], options?: EnqueueManyOptions): Promise<string[]> {
+    const { key, delay, priority, tx = this.db.current } = readEnqueueMany(options);
+    if (!Array.isArray(given)) throw new ValueError(`enqueueMany() takes a list of values, not ${show(given)}`);
+    const values = await Promise.all(given.map((value) => checked(job, value)));
+    const add = async (trace: Pick<NewJob, "trace">): Promise<string[]> => {
+      const items = values.map((value) => {
+        const own = key === undefined ? null : keyOf("option 'key' of enqueueMany()", key, value);
+        return { ...newJob(job, value, own, delay, priority), ...trace };
+      });
+      const ids = await this.storage.addMany(items, tx);
+      if (tx.kind !== "database") this.#doorbell.ringAfter(tx);
+      return ids;
+    };
+    if (this.tracer === null) return add({});
+    const span = addingSpan(this.tracer, "enqueue", job.name);
+    return inSpan(
+      span,
+      () => add({ trace: span.headers() }),
+      (ids) => `${ids.length} jobs`,
+    );
+  }
+
   #enqueue(job: JobSettings, given: unknown, settings: EnqueueSettings, tx: Queries): Promise<string> {
     const { key = null, keepKey, delay, priority } = settings;
     if (keepKey > 0 && key === null) throw new ValueError("option 'keepKey' of enqueue() needs 'key'");
-    const value = jsonText(given, "the value of the job", job.name);
-    const added = { name: job.name, key, keepKey, value, delay: milliseconds(delay), priority };
+    const added = { ...newJob(job, given, key, delay, priority), keepKey };
     if (this.tracer === null) return this.#add(added, tx);
     const span = addingSpan(this.tracer, "enqueue", job.name);
     return inSpan(
@@ -164,10 +196,32 @@ export class Jobs {
     return isId(id) && this.records.cancel(id);
   }
 
+  /** Begins no job of a name on any machine; those in progress continue. */
+  async pause(name: string): Promise<void> {
+    this.#declared(name);
+    await this.db.execute(`insert into ${this.storage.pauses} (name) values ($1) on conflict do nothing`, [name]);
+  }
+
+  async resume(name: string): Promise<void> {
+    this.#declared(name);
+    await this.db.execute(`delete from ${this.storage.pauses} where name = $1`, [name]);
+    this.#doorbell.ring();
+  }
+
+  names(): Promise<JobNameInfo[]> {
+    return this.records.names(this.#names);
+  }
+
+  #declared(name: string): void {
+    if (!this.#names.includes(name))
+      throw new ValueError(`there is no job with the name ${show(name)}${didYouMean(String(name), this.#names)}`);
+  }
+
   /** The names of jobs of this program that are due or in progress. */
   async due(): Promise<string[]> {
     const rows = await this.db.fetch<{ name: string }>(
       `select name from ${this.storage.table} where finished_at is null and run_at <= clock_timestamp() and name = any ($1)
+         and (owner is not null or name not in (select name from ${this.storage.pauses}))
        union select name from ${this.#schedules.table} where next_at <= clock_timestamp() and name = any ($1)`,
       [this.#names],
     );
@@ -180,6 +234,7 @@ export class Jobs {
     await this.db.transaction(async (tx) => {
       await tx.execute(`update ${this.storage.table} set run_at = run_at - ${time} where finished_at is null`, [ms]);
       await tx.execute(`update ${this.storage.keys} set until = until - ${time}`, [ms]);
+      await tx.execute(`update "${this.settings.schema}".job_starts set at = at - ${time}`, [ms]);
       await tx.execute(`update ${this.#schedules.table} set next_at = next_at - ${time}`, [ms]);
     });
     for (const wake of this.#ticks) wake.wake();
@@ -211,7 +266,7 @@ export class Jobs {
       const [status, error] = row.cancel
         ? (["cancelled", null] as const)
         : (["failed", "the job did not end"] as const);
-      void this.#settle(row, status, error).then(end, failed);
+      void this.#settle(row, status, error).then(() => end(false), failed);
       return;
     }
     // Jobs that were lost together, and one of them has ended the process: after pauses by chance they are not begun together.
@@ -222,6 +277,10 @@ export class Jobs {
       return;
     }
     const span = this.#span(job, row);
+    const begin = performance.now();
+    const ended = (how: AttemptEnd): void => this.onEnd(job.name, how, (performance.now() - begin) / 1000);
+    // A limit may have held the next one back, on any worker.
+    const isLimited = job.limit !== undefined || job.keyLimit !== undefined;
     attempt(
       (current) => {
         const progress = (value: unknown): Promise<void> =>
@@ -248,11 +307,20 @@ export class Jobs {
         if (outcome.kind === "done") {
           const finished = (held: boolean): void => {
             if (!held) this.#tellReplaced(row);
-            end(false);
+            ended("done");
+            end(isLimited);
           };
           this.storage.finish(row, finished, failed);
-        } else if (outcome.kind === "lost") end(false);
-        else void this.#fail(job, row, outcome, signals).then(end, failed);
+        } else if (outcome.kind === "lost") {
+          ended("lost");
+          end(isLimited);
+        } else {
+          const settled = (status: JobStatus): void => {
+            ended(status === "waiting" ? "retried" : status);
+            end(isLimited || status === "waiting");
+          };
+          void this.#fail(job, row, outcome, signals).then(settled, failed);
+        }
       },
       () =>
         this.storage.finish(
@@ -275,13 +343,13 @@ export class Jobs {
     });
   }
 
-  /** Ends a job whose attempt has failed, or gives it back for another one. True if it is due again. */
+  /** Ends a job whose attempt has failed, or gives it back for another one. */
   async #fail(
     job: JobSettings,
     row: JobRow,
     { error }: Extract<AttemptOutcome, { error: unknown }>,
     signals: WorkSignals,
-  ): Promise<boolean> {
+  ): Promise<JobStatus> {
     if (signals.cancelled.aborted) return this.#settle(row, "cancelled", null);
     const text = errorText(error);
     const fields = { job: job.name, id: row.id, attempt: row.attempts, error };
@@ -294,12 +362,12 @@ export class Jobs {
     this.logger.warn("a job failed and is tried again", fields);
     const retryAfter = backoff(failures - 1, job.backoff * 1000, longestPause);
     await this.storage.settle(row, { status: "waiting", error: text, retryAfter });
-    return true;
+    return "waiting";
   }
 
-  async #settle(row: JobRow, status: JobStatus, error: string | null): Promise<false> {
+  async #settle(row: JobRow, status: JobStatus, error: string | null): Promise<JobStatus> {
     if (!(await this.storage.settle(row, { status, error }))) this.#tellReplaced(row);
-    return false;
+    return status;
   }
 
   #tellReplaced(row: JobRow): void {
@@ -317,9 +385,10 @@ export class Jobs {
         const left = await this.#gate.run(async () => {
           if (!known) await this.#schedules.schedule(job.name, schedule);
           known = true;
-          return this.#schedules.tick(job.name, schedule, (tx, at) =>
-            this.#insert({ name: job.name, key: `at ${at.toISOString()}`, value: "null", delay: 0, priority: 0 }, tx),
-          );
+          return this.#schedules.tick(job.name, schedule, (tx, at) => {
+            const key = job.overlap === "skip" ? "schedule" : `at ${at.toISOString()}`;
+            return this.#insert({ name: job.name, key, value: "null", delay: 0, priority: 0 }, tx);
+          });
         });
         pause = Math.min(left, pause);
       } catch (error) {
@@ -345,6 +414,21 @@ export class Jobs {
 
 function nameOf({ name }: JobSettings, { id }: JobRow): string {
   return `job '${name}' ${id}`;
+}
+
+function newJob(job: JobSettings, given: unknown, key: string | null, delay: number, priority: number): NewJob {
+  const { name, keyLimit } = job;
+  const limitKey = keyLimit === undefined ? null : keyOf(`option 'keyLimit' of job ${show(name)}`, keyLimit.key, given);
+  const value = jsonText(given, "the value of the job", name);
+  return { name, key, value, delay: milliseconds(delay), priority, limitKey };
+}
+
+/** The key that a function makes of a value. */
+function keyOf(place: string, make: (value: never) => string, value: unknown): string {
+  const key: unknown = make(value as never);
+  const allowed = isKey(key);
+  if (allowed !== undefined) throw new ValueError(`${place} must return ${allowed}, not ${show(key)}`);
+  return key as string;
 }
 
 async function checked({ schema, name }: JobSettings, given: unknown): Promise<unknown> {

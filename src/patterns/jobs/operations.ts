@@ -6,8 +6,11 @@ import type { Jobs } from "./jobs.js";
 import type { JobsSettings } from "./options.js";
 import { addJobPages } from "./pages.js";
 
-/** Adds what operators see of jobs: pages, health, metrics, a panel of the live page. */
-export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jobs): void {
+/**
+ * Adds what operators see of jobs: pages, health, metrics, a panel of the live page. Returns what is called at the end of each
+ * attempt.
+ */
+export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jobs): Jobs["onEnd"] {
   const { admin, lease } = settings;
   if (admin !== undefined) addJobPages(host, admin, jobsOf);
   registerHealthCheck(
@@ -33,6 +36,18 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
       ],
       tables: [
         {
+          title: "Names",
+          columns: ["Name", "Waiting", "Running", "Failed", ""],
+          rows: (await jobsOf().names()).map((one) => [
+            one.name,
+            one.waiting,
+            one.running,
+            one.failed,
+            one.paused ? "paused" : "",
+          ]),
+          empty: "No jobs are declared.",
+        },
+        {
           title: "Latest",
           columns: ["Id", "Name", "Status", "Attempts", "Error"],
           rows: latest.map((job) => [job.id, job.name, job.running ? "running" : job.status, job.attempts, job.error]),
@@ -43,7 +58,7 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     };
   });
   const meter = meterOf(host);
-  if (meter === null) return;
+  if (meter === null) return () => {};
   // All workers read the same table: their values are one, not a sum.
   meter.metrics.gauge(meter.named("jobs"), {
     help: "Jobs by status; those that are done are left out.",
@@ -59,4 +74,9 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     merge: "max",
     collect: () => jobsOf().records.oldestDueSeconds(),
   });
+  const durations = meter.metrics.histogram(meter.named("job_duration_seconds"), {
+    help: "Time of attempts of jobs, by their name and their end.",
+    labels: ["name", "end"],
+  });
+  return (name, end, seconds) => durations.observe({ name, end }, seconds);
 }

@@ -30,8 +30,61 @@ const isSchema: Check<StandardSchema> = (value) => (isStandardSchema(value) ? un
 const isSchedule: Check<string | number> = (value) =>
   typeof value === "string" && value !== "" && readSeconds(value) === undefined ? undefined : isDuration(0.1)(value);
 
-const isKey: Check<string> = (value) =>
+export const isKey: Check<string> = (value) =>
   isText(value) ?? ((value as string).length > 255 ? "a string of 1 to 255 characters" : undefined);
+
+const isZone: Check<string> = (value) => {
+  const allowed = 'a time zone, such as "Europe/Zurich"';
+  if (typeof value !== "string") return allowed;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: value });
+    return undefined;
+  } catch {
+    return allowed;
+  }
+};
+
+const bounds = {
+  /** Jobs that run at the same time. Default: no bound. */
+  running: option(is.integer(1, 10_000)),
+  /** Jobs that are begun within `per`. Default: no bound. */
+  starts: option(is.integer(1, 10_000)),
+  /** The time of `starts`. Default 1 second. */
+  per: option.duration("1s", "10ms", "7d"),
+};
+
+const limitOptions = options("option 'limit' of app.job()", bounds, { refine: needsBound });
+
+const keyLimitOptions = options(
+  "option 'keyLimit' of app.job()",
+  {
+    /** The key of a job, made from its value when it is enqueued: a customer, a host. Required. */
+    key: option.required<(value: never) => string>(is.function),
+    ...bounds,
+  },
+  { refine: needsBound },
+);
+
+/** Bounds of the jobs of a name, over all machines. */
+export type JobLimit = OptionsOf<typeof limitOptions.fields>;
+/** Bounds for each key of the jobs of a name, over all machines. */
+export type JobKeyLimit<Value = never> = Omit<OptionsOf<typeof keyLimitOptions.fields>, "key"> & {
+  /** The key of a job, made from its value when it is enqueued: a customer, a host. */
+  readonly key: (value: Value) => string;
+};
+
+export type LimitSettings = SettingsOf<typeof bounds>;
+
+function needsBound({
+  running,
+  starts,
+}: {
+  readonly running: number | undefined;
+  readonly starts: number | undefined;
+}) {
+  if (running === undefined && starts === undefined)
+    throw new ValueError("a limit of app.job() needs 'running', 'starts' or both");
+}
 
 const jobOptions = options("app.job()", {
   /** Checks the value when it is enqueued. */
@@ -46,13 +99,26 @@ const jobOptions = options("app.job()", {
   timeout: option.duration(null, "1ms", "24d"),
   /** Time before the first retry; doubled each time, up to an hour. Default 1 second. */
   backoff: option.duration("1s", "1ms", "1h"),
-  /** Five fields of cron in UTC, `"0 4 * * *"`, or a duration. Each time one worker of all runs the job, without a value. */
-  schedule: option.made<string | number, Schedule | null>(isSchedule, readSchedule, null),
+  /** Five fields of cron, `"0 4 * * mon-fri"`, or a duration. Each time one worker of all runs the job, without a value. */
+  schedule: option(isSchedule),
+  /** The time zone of a schedule of cron. Default `UTC`. */
+  zone: option(isZone, "UTC"),
+  /** With `"skip"` a time of the schedule adds no job while the job of an earlier time has not ended. Default `allow`. */
+  overlap: option(is.oneOf("allow", "skip"), "allow"),
+  /** Bounds for the jobs of this name, over all machines: `{ running, starts, per }`. */
+  limit: option.made(is.object as Check<JobLimit>, (given) => limitOptions.read([given]), undefined),
+  /** The same for each key: `{ key: ({ customer }) => customer, running: 1 }`. */
+  keyLimit: option.made(is.object as Check<JobKeyLimit>, (given) => keyLimitOptions.read([given]), undefined),
 });
 
-export type JobOptions<Schema = undefined> = Omit<OptionsOf<typeof jobOptions.fields>, "schema"> & {
+export type JobOptions<Schema = undefined, Value = never> = Omit<
+  OptionsOf<typeof jobOptions.fields>,
+  "schema" | "keyLimit"
+> & {
   /** Checks the value when it is enqueued. */
   readonly schema?: Schema | undefined;
+  /** Bounds for each key, over all machines: `{ key: ({ customer }) => customer, running: 1 }`. */
+  readonly keyLimit?: JobKeyLimit<Value> | undefined;
 };
 
 const enqueueOptions = options("enqueue()", {
@@ -67,6 +133,22 @@ const enqueueOptions = options("enqueue()", {
   /** The transaction to take part in. Default: the one around the caller, if there is one. */
   tx: option<Queries>(is.object),
 });
+
+const { delay, priority, tx } = enqueueOptions.fields;
+const manyOptions = options("enqueueMany()", {
+  delay,
+  priority,
+  tx,
+  /** The key of each job, made from its value. */
+  key: option<(value: never) => string>(is.function),
+});
+
+export type EnqueueManyOptions<Value = never> = Omit<OptionsOf<typeof manyOptions.fields>, "key"> & {
+  /** The key of each job, made from its value: while a job with this key is not finished, another one is not added. */
+  readonly key?: ((value: Value) => string) | undefined;
+};
+
+export const readEnqueueMany = (given: unknown): SettingsOf<typeof manyOptions.fields> => manyOptions.read([given]);
 
 export type EnqueueOptions = OptionsOf<typeof enqueueOptions.fields>;
 export type EnqueueSettings = SettingsOf<typeof enqueueOptions.fields>;
@@ -89,8 +171,9 @@ export const jobsOptions = options("enableJobs()", {
 export type JobsOptions = OptionsOf<typeof jobsOptions.fields>;
 export type JobsSettings = SettingsOf<typeof jobsOptions.fields>;
 
-export interface JobSettings extends SettingsOf<typeof jobOptions.fields> {
+export interface JobSettings extends Omit<SettingsOf<typeof jobOptions.fields>, "schedule"> {
   readonly name: string;
+  readonly schedule: Schedule | null;
   readonly run: (value: unknown, context: JobContext) => unknown;
 }
 
@@ -101,16 +184,19 @@ export function readJob(name: string, given: unknown, run: JobSettings["run"]): 
     );
   }
   if (typeof run !== "function") throw new ValueError("app.job() takes a name, options and a function");
-  return { ...jobOptions.read([given], `job ${show(name)}`), name, run };
+  const settings = jobOptions.read([given], `job ${show(name)}`);
+  const { schedule, zone, overlap } = settings;
+  const seconds = schedule === undefined ? undefined : readSeconds(schedule);
+  if (zone !== "UTC" && (schedule === undefined || seconds !== undefined))
+    throw new ValueError(`option 'zone' of job ${show(name)} needs a 'schedule' of cron`);
+  if (overlap !== "allow" && schedule === undefined)
+    throw new ValueError(`option 'overlap' of job ${show(name)} needs a 'schedule'`);
+  const read = seconds === undefined ? parseCron : () => every(Math.round(seconds * 1000));
+  return { ...settings, schedule: schedule === undefined ? null : read(String(schedule), zone), name, run };
 }
 
 const plainEnqueue = enqueueOptions.read([]);
 
 export function readEnqueue(given: EnqueueOptions | undefined): EnqueueSettings {
   return given === undefined ? plainEnqueue : enqueueOptions.read([given]);
-}
-
-function readSchedule(given: string | number): Schedule {
-  const seconds = readSeconds(given);
-  return seconds === undefined ? parseCron(given as string) : every(Math.round(seconds * 1000));
 }

@@ -33,7 +33,21 @@ export function addJobPages(host: Host, options: AdminSettings, jobsOf: () => Jo
       return job && { job };
     },
     panels: ({ job }) => panelsOf(job),
+    async above() {
+      const rows = (await jobsOf().names()).map(({ name, waiting, running, failed, paused }) => [
+        name,
+        paused ? { text: "paused", tone: "warning" as const, badge: true } : "",
+        waiting,
+        running,
+        failed,
+        { id: name, actions: [paused ? "resume" : "pause"] },
+      ]);
+      const columns = ["Name", "", "Waiting", "Running", "Failed", ""];
+      return [{ title: "Names", tables: [{ columns, rows, empty: "No jobs are declared." }] }];
+    },
     actions: {
+      pause: (name) => jobsOf().pause(name),
+      resume: (name) => jobsOf().resume(name),
       retry: done("retried", (id) => jobsOf().retry(id)),
       cancel: done("cancelled", (id) => jobsOf().cancel(id)),
     },

@@ -38,14 +38,31 @@ export interface JobCounts {
   readonly oldestDueSeconds: number;
 }
 
+/** The jobs of one name; 10000 stand for as many and more. */
+export interface JobNameInfo {
+  readonly name: string;
+  /** True if no job of this name is begun, on any machine. */
+  readonly paused: boolean;
+  /** Jobs that are due or delayed. */
+  readonly waiting: number;
+  readonly running: number;
+  /** Jobs that have failed and are still kept. */
+  readonly failed: number;
+}
+
+/** The most jobs of a name that are counted. */
+const mostOfName = 10_000;
+
 /** The statements of operators: they look at jobs, and change jobs that they have not claimed. */
 export class JobRecords {
   readonly #db: Database;
   readonly #table: string;
+  readonly #pauses: string;
 
-  constructor(db: Database, table: string) {
+  constructor(db: Database, table: string, pauses: string) {
     this.#db = db;
     this.#table = table;
+    this.#pauses = pauses;
   }
 
   /** The names of jobs that are not finished, found one after the other in the index. */
@@ -100,8 +117,26 @@ export class JobRecords {
     return { ...row!, oldestDueSeconds: await this.oldestDueSeconds() };
   }
 
+  /** The jobs of each name: those of the program, and those of others that are not finished. */
+  names(declared: readonly string[]): Promise<JobNameInfo[]> {
+    return this.#db.fetch<JobNameInfo>(
+      `with recursive n as (${this.#names}),
+       f as materialized (select name, count(*)::int as failed from (
+         select name from ${this.#table} where status = 'failed' limit ${mostCounted}) f group by name)
+       select m.name, exists (select from ${this.#pauses} p where p.name = m.name) as paused, w.total - w.running as waiting,
+         w.running, coalesce(f.failed, 0) as failed
+       from (select name from n where name is not null union select unnest($1::text[])) m left join f on f.name = m.name
+       cross join lateral (
+         select count(*)::int as total, (count(*) filter (where owner is not null and lease_until > statement_timestamp()))::int as running
+         from (select owner, lease_until from ${this.#table} j where j.name = m.name and j.finished_at is null
+           order by j.priority desc, j.run_at limit ${mostOfName}) j) w
+       order by m.name`,
+      [declared],
+    );
+  }
+
   /**
-   * Seconds that the oldest job which is due has waited for a worker. Of each name the first one that is due is read, and those
+   * Seconds that the oldest job which is due has waited for a worker; names that are paused do not count. Of each name the first one that is due is read, and those
    * in progress before it.
    */
   async oldestDueSeconds(): Promise<number> {
@@ -111,7 +146,8 @@ export class JobRecords {
          select j.run_at from ${this.#table} j
          where j.name = n.name and j.finished_at is null and j.run_at < statement_timestamp()
            and j.lease_until <= statement_timestamp()
-         order by j.run_at limit 1) due`,
+         order by j.run_at limit 1) due
+       where n.name not in (select name from ${this.#pauses})`,
     );
     return Math.max(seconds ?? 0, 0);
   }

@@ -15,6 +15,7 @@ export interface JobRow extends Leased {
   /** The error of the last attempt, or the reason why it was given back. */
   readonly error: string | null;
   readonly cancel: boolean;
+  readonly limitKey: string | null;
   readonly trace: StoredTrace | null;
 }
 
@@ -28,6 +29,8 @@ export interface NewJob {
   /** Milliseconds until it is due. */
   readonly delay: number;
   readonly priority: number;
+  /** The key that the limit of its name counts by. */
+  readonly limitKey?: string | null;
   readonly trace?: StoredTrace | null;
 }
 
@@ -56,11 +59,26 @@ export interface JobLook {
 /** The most jobs that one look reads: beside a larger backlog there is always something due. */
 const mostLooked = 1000;
 
+const recordColumns = "name text, value jsonb, delay float8, priority smallint, key text, limit_key text, trace jsonb";
+
+/** Jobs as one parameter, with those columns. */
+function recordsText(items: readonly NewJob[]): string {
+  const texts = items.map(({ name, value, delay, priority, key, limitKey, trace }) => {
+    let text = `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}`;
+    if (key !== null) text += `,"key":${JSON.stringify(key)}`;
+    if (limitKey != null) text += `,"limit_key":${JSON.stringify(limitKey)}`;
+    if (trace != null) text += `,"trace":${JSON.stringify(trace)}`;
+    return `${text}}`;
+  });
+  return `[${texts.join(",")}]`;
+}
+
 /** The statements that add and run jobs. Each change of a claimed job checks its token. */
 export class JobStorage {
   readonly table: string;
   readonly keys: string;
-  readonly #added = new Batch<NewJob, string>((items) => this.#add(items));
+  readonly pauses: string;
+  readonly #added = new Batch<NewJob, string>((items) => this.#add(items, this.db));
   readonly #done = new Batch<Leased, boolean>((items) => this.#finish(items));
   readonly #settled = new Batch<Leased & JobOutcome, boolean>((items) => this.#settle(items));
 
@@ -74,6 +92,7 @@ export class JobStorage {
   ) {
     this.table = `"${schema}".jobs`;
     this.keys = `"${schema}".job_keys`;
+    this.pauses = `"${schema}".job_pauses`;
   }
 
   /** Adds a job outside of a transaction. Those without a key that are added at the same time share a statement. */
@@ -111,10 +130,18 @@ export class JobStorage {
     const kept = `select job_id as id from ${this.keys} where name = $1 and key = $2 and until > clock_timestamp()`;
     for (;;) {
       const id = await within.fetchval<string>(
-        `insert into ${this.table} (name, key, value, run_at, priority, trace)
-         select $1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5, $6 where not exists (${kept})
+        `insert into ${this.table} (name, key, value, run_at, priority, trace, limit_key)
+         select $1, $2, $3, clock_timestamp() + $4::float8 * interval '1 millisecond', $5, $6, $7 where not exists (${kept})
          on conflict (name, key) where finished_at is null and key is not null do nothing returning id::text`,
-        [job.name, job.key, job.value, job.delay, job.priority, job.trace == null ? null : JSON.stringify(job.trace)],
+        [
+          job.name,
+          job.key,
+          job.value,
+          job.delay,
+          job.priority,
+          job.trace == null ? null : JSON.stringify(job.trace),
+          job.limitKey ?? null,
+        ],
       );
       if (id !== null) return { id, isNew: true };
       const text = `select id::text from (${kept}
@@ -125,27 +152,49 @@ export class JobStorage {
     }
   }
 
+  /** Adds jobs by one statement, with the rule of `insert` for keys. */
+  async addMany(items: readonly NewJob[], within: Queries): Promise<string[]> {
+    if (items.length === 0) return [];
+    if (items.every(({ key }) => key === null)) return this.#add(items, within);
+    for (;;) {
+      const rows = await within.fetch<{ id: string | null }>(
+        `with g as materialized (
+           select * from rows from (jsonb_to_recordset($1::jsonb) as (${recordColumns}))
+             with ordinality as g (name, value, delay, priority, key, limit_key, trace, n)),
+         k as materialized (
+           select g.n, k.job_id from g join ${this.keys} k on k.name = g.name and k.key = g.key and k.until > clock_timestamp()),
+         i as (
+           insert into ${this.table} (name, key, value, run_at, priority, limit_key, trace)
+           select name, key, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority, limit_key, trace
+           from g where not exists (select from k where k.n = g.n) order by key, n
+           on conflict (name, key) where finished_at is null and key is not null do nothing returning id, key)
+         select coalesce(i.id, k.job_id, o.id)::text as id from g left join i on i.key = g.key left join k on k.n = g.n
+         left join ${this.table} o on o.name = g.name and o.key = g.key and o.finished_at is null order by g.n`,
+        [recordsText(items)],
+      );
+      const ids = rows.flatMap(({ id }) => id ?? []);
+      if (within.kind === "database") this.onAdded();
+      // Another transaction has added one meanwhile, or one has ended: the next look finds all.
+      if (ids.length === items.length) return ids;
+    }
+  }
+
   /** One parameter and one value of the result: arrays would cost the client a check and a text for each item. */
-  async #add(items: readonly NewJob[]): Promise<string[]> {
-    const texts = items.map(
-      ({ name, value, delay, priority, trace }) =>
-        `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}${
-          trace == null ? "" : `,"trace":${JSON.stringify(trace)}`
-        }}`,
-    );
-    const ids = await this.db.fetchval<string>(
+  async #add(items: readonly NewJob[], within: Queries): Promise<string[]> {
+    const ids = await within.fetchval<string>(
       `with s as materialized (select pg_get_serial_sequence('${this.table}', 'id')::regclass as name),
        g as materialized (
          select nextval(s.name) as id, g.*
-         from s, rows from (jsonb_to_recordset($1::jsonb) as (name text, value jsonb, delay float8, priority smallint, trace jsonb))
-           with ordinality as g (name, value, delay, priority, trace, n)),
+         from s, rows from (jsonb_to_recordset($1::jsonb) as (${recordColumns}))
+           with ordinality as g (name, value, delay, priority, key, limit_key, trace, n)),
        i as (
-         insert into ${this.table} (id, name, value, run_at, priority, trace) overriding system value
-         select id, name, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority, trace from g)
+         insert into ${this.table} (id, name, value, run_at, priority, limit_key, trace) overriding system value
+         select id, name, coalesce(value, 'null'), clock_timestamp() + delay * interval '1 millisecond', priority, limit_key, trace
+         from g)
        select string_agg(id::text, ',' order by n) from g`,
-      [`[${texts.join(",")}]`],
+      [recordsText(items)],
     );
-    this.onAdded();
+    if (within.kind === "database") this.onAdded();
     return ids!.split(",");
   }
 
@@ -154,28 +203,72 @@ export class JobStorage {
    * time of the statement, unlike `clock_timestamp()`, is a bound for an index. The priorities are found one after the other. Jobs
    * before `low`, in seconds, are not read.
    */
-  claim(name: string, limit: number, inProgress: readonly string[] = [], low = 0): Promise<JobRow[]> {
-    return this.db.fetch<JobRow>(
+  claim(
+    name: string,
+    limit: number,
+    inProgress: readonly string[] = [],
+    low = 0,
+    { within = this.db, withoutKey = false }: { within?: Queries; withoutKey?: boolean } = {},
+  ): Promise<JobRow[]> {
+    return within.fetch<JobRow>(
       `with recursive p as (
          (select priority from ${this.table} where name = $1 and finished_at is null and run_at >= to_timestamp($6)
+           and not exists (select from ${this.pauses} where name = $1)
            order by priority desc limit 1)
          union all
          select (select j.priority from ${this.table} j where j.name = $1 and j.finished_at is null and j.priority < p.priority
            and j.run_at >= to_timestamp($6) order by j.priority desc limit 1)
          from p where p.priority is not null)
-       update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
-         lost = lost + case when owner is null then 0 else 1 end, started_at = clock_timestamp(),
-         lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-       where id = any (array(
-         select due.id from p cross join lateral (
+       ${this.#claimed(`select due.id from p cross join lateral (
            select j.id from ${this.table} j
            where j.name = $1 and j.finished_at is null and j.priority = p.priority and j.run_at <= statement_timestamp()
              and j.run_at >= to_timestamp($6) and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+             ${withoutKey ? "and j.limit_key is null" : ""}
            order by j.run_at, j.id limit $4 for update skip locked) due
-         limit $4))
-       returning id::text, token, value, attempts, lost, error, cancel, trace`,
+         limit $4`)}`,
       [name, this.owner, this.leaseMs, limit, inProgress, low],
     );
+  }
+
+  /**
+   * Claims jobs that have a key, of one key after the other from `after` on: at most `most` of each, or what `rooms` says. The
+   * keys are found one after the other in the index.
+   */
+  claimByKey(
+    name: string,
+    limit: number,
+    inProgress: readonly string[],
+    {
+      within,
+      after,
+      most,
+      rooms,
+    }: { within: Queries; after: string; most: number; rooms: ReadonlyMap<string, number> },
+  ): Promise<JobRow[]> {
+    const next = `select j.limit_key from ${this.table} j where j.name = $1 and j.finished_at is null and j.limit_key`;
+    return within.fetch<JobRow>(
+      `with recursive k as (
+         select (${next} > $6 and not exists (select from ${this.pauses} where name = $1) order by j.limit_key limit 1) as key
+         union all
+         select (${next} > k.key order by j.limit_key limit 1) from k where k.key is not null)
+       ${this.#claimed(`select due.id from k cross join lateral (
+           select j.id from ${this.table} j
+           where j.name = $1 and j.finished_at is null and j.limit_key = k.key and j.run_at <= statement_timestamp()
+             and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+           order by j.priority desc, j.run_at, j.id
+           limit coalesce((select r.room from unnest($8::text[], $9::int[]) r (key, room) where r.key = k.key), $7)
+           for update skip locked) due
+         limit $4`)}`,
+      [name, this.owner, this.leaseMs, limit, inProgress, after, most, [...rooms.keys()], [...rooms.values()]],
+    );
+  }
+
+  #claimed(ids: string): string {
+    return `update ${this.table} set owner = $2, token = token + 1, attempts = attempts + 1,
+         lost = lost + case when owner is null then 0 else 1 end, started_at = clock_timestamp(),
+         lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       where id = any (array(${ids}))
+       returning id::text, token, value, attempts, lost, error, cancel, trace, limit_key as "limitKey"`;
   }
 
   /** The time before which no job of a name is free, in seconds. The last second is left to transactions that add jobs. */

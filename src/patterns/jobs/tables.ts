@@ -58,5 +58,22 @@ create index if not exists job_keys_until on "${schema}".job_keys (until);
 -- Attempts whose worker has died or was paused: they are no failures of the job.
 alter table "${schema}".jobs add column if not exists lost int not null default 0;
 `,
+    (schema) => `
+-- The begins of jobs that have a limit: those in progress, and those of the last time.
+create table if not exists "${schema}".job_starts (
+  job_id bigint not null,
+  token bigint not null,
+  name text not null,
+  key text not null,
+  at timestamptz not null default clock_timestamp(),
+  primary key (job_id, token)
+);
+create index if not exists job_starts_name on "${schema}".job_starts (name, at);
+alter table "${schema}".jobs add column if not exists limit_key text;
+create index if not exists jobs_limited on "${schema}".jobs (name, limit_key, priority desc, run_at, id)
+  where finished_at is null and limit_key is not null;
+-- Names whose jobs are not begun.
+create table if not exists "${schema}".job_pauses (name text primary key, since timestamptz not null default clock_timestamp());
+`,
   ],
 };

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { App } from "../../../src/app/app.js";
+import { readJob } from "../../../src/patterns/jobs/options.js";
+import { engines } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+import { quiet } from "../events/stores.js";
+
+const patient = { timeout: 60_000, interval: 10 };
+const gates = () => {
+  const open: (() => void)[] = [];
+  return { open, wait: () => new Promise<void>((resolve) => open.push(resolve)) };
+};
+
+describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) => {
+  let url: string;
+  let drop: () => Promise<void>;
+  const apps: App[] = [];
+  const create = (schema: string): App => {
+    const app = new App();
+    app.logger = quiet;
+    apps.push(app);
+    return app.enableDatabase({ url, poolSize: 5 }).enableJobs({ schema, poll: "50ms", lease: "2s" });
+  };
+  /** Applications that share their jobs: one with PGlite, three machines else. */
+  const machines = engine.name === "pglite" ? 1 : 3;
+  beforeAll(async () => {
+    ({ url, drop } = await engine.make());
+  });
+  afterAll(async () => {
+    await Promise.all(apps.map((one) => one.stop()));
+    await drop();
+  });
+
+  it("At most so many jobs of a name run at the same time, over all machines", async () => {
+    const { open, wait } = gates();
+    let [running, most, done] = [0, 0, 0];
+    const declared = Array.from({ length: machines }, () => {
+      const app = create("running");
+      const job = app.job("work", { limit: { running: 4 } }, async () => {
+        most = Math.max(most, ++running);
+        await wait();
+        running--;
+        done++;
+      });
+      return { app, job };
+    });
+    for (const { app } of declared) await app.start();
+    await declared[0]!.job.enqueueMany(Array.from({ length: 20 }, (_, n) => n));
+    while (done < 20) {
+      await vi.waitFor(() => expect(open.length).toBeGreaterThan(0), patient);
+      // Full before one may end: the limit is reached, and never passed.
+      if (done <= 16) await vi.waitFor(() => expect(running).toBe(4), patient);
+      const ended = done;
+      open.shift()!();
+      await vi.waitFor(() => expect(done).toBe(ended + 1), patient);
+    }
+    expect(most).toBe(4);
+  });
+
+  it("Each key has a limit of its own, a blocked key holds up no other, and keys take turns", async () => {
+    const app = create("keys");
+    const { open, wait } = gates();
+    const ran: string[] = [];
+    const work = app.job(
+      "work",
+      {
+        schema: z.object({ customer: z.string(), n: z.number() }),
+        concurrency: 3,
+        keyLimit: { key: ({ customer }) => customer, running: 1 },
+      },
+      async ({ customer, n }) => {
+        ran.push(`${customer}${n}`);
+        if (customer === "a") await wait();
+      },
+    );
+    await app.start();
+    await app.jobs.pause("work");
+    const values = ["a", "b", "c", "d"].flatMap((customer) => [1, 2, 3].map((n) => ({ customer, n })));
+    await work.enqueueMany(values);
+    await app.jobs.resume("work");
+    await vi.waitFor(() => expect(ran).toHaveLength(10), patient);
+    expect(ran.filter((text) => text.startsWith("a"))).toEqual(["a1"]);
+    for (const key of ["b", "c", "d"])
+      expect(ran.filter((text) => text.startsWith(key))).toEqual([1, 2, 3].map((n) => `${key}${n}`));
+    // Turns: no key is begun a third time before each has been begun once.
+    const third = Math.min(...["b3", "c3", "d3"].map((text) => ran.indexOf(text)));
+    for (const text of ["a1", "b1", "c1", "d1"]) expect(ran.indexOf(text)).toBeLessThan(third);
+    for (const text of ["a2", "a3"]) {
+      open.shift()!();
+      await vi.waitFor(() => expect(ran).toContain(text), patient);
+    }
+    open.shift()!();
+  });
+
+  it("No more jobs begin within a time than the limit says", async () => {
+    const app = create("starts");
+    const begun: number[] = [];
+    const work = app.job<number>("work", { limit: { starts: 3, per: "1h" } }, (n) => void begun.push(n));
+    const keyed = app.job<string>(
+      "keyed",
+      { keyLimit: { key: (value) => value, starts: 2, per: "1h" } },
+      (value) => void begun.push(value.length),
+    );
+    await app.start();
+    const ids = await work.enqueueMany([1, 2, 3, 4, 5, 6, 7]);
+    await vi.waitFor(() => expect(begun).toHaveLength(3), patient);
+    await vi.waitFor(
+      async () =>
+        expect(await app.jobs.names()).toEqual([
+          { name: "keyed", paused: false, waiting: 0, running: 0, failed: 0 },
+          { name: "work", paused: false, waiting: 4, running: 0, failed: 0 },
+        ]),
+      patient,
+    );
+    await keyed.enqueueMany(["1234567890", "1234567890", "1234567890", "12345678901"]);
+    await vi.waitFor(() => expect(begun.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 10, 10, 11]), patient);
+    // An hour later three more may begin.
+    await app.database.execute("update starts.job_starts set at = at - interval '1 hour'");
+    await vi.waitFor(() => expect(begun).toHaveLength(10), patient);
+    expect(begun.filter((n) => n < 10)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await app.jobs.get(ids[6]!)).toMatchObject({ status: "waiting", attempts: 0 });
+  });
+
+  it("A name that is paused begins no job on any machine, and takes jobs", async () => {
+    const ran: number[] = [];
+    const declared = Array.from({ length: machines }, () => {
+      const app = create("paused");
+      return {
+        app,
+        work: app.job<number>("work", {}, (n) => void ran.push(n)),
+        other: app.job<number>("other", {}, (n) => void ran.push(n)),
+      };
+    });
+    for (const { app } of declared) await app.start();
+    const [{ app, work, other }] = declared as [(typeof declared)[number]];
+    await app.jobs.pause("work");
+    await app.jobs.pause("work");
+    for (const each of declared) await each.work.enqueue(1);
+    for (const n of [10, 11, 12]) {
+      await other.enqueue(n);
+      await vi.waitFor(() => expect(ran).toContain(n), patient);
+    }
+    expect(ran).toEqual([10, 11, 12]);
+    await vi.waitFor(
+      async () =>
+        expect(await app.jobs.names()).toEqual([
+          { name: "other", paused: false, waiting: 0, running: 0, failed: 0 },
+          { name: "work", paused: true, waiting: machines, running: 0, failed: 0 },
+        ]),
+      patient,
+    );
+    expect((await app.jobs.counts()).oldestDueSeconds).toBe(0);
+    await app.jobs.resume("work");
+    await vi.waitFor(() => expect(ran).toHaveLength(3 + machines), patient);
+    expect(await work.enqueue(2)).toMatch(/^\d+$/);
+    await expect(app.jobs.pause("wrok")).rejects.toThrow(
+      "there is no job with the name \"wrok\"; did you mean 'work'?",
+    );
+  });
+
+  it("Many jobs are added by one statement, in a transaction or not at all, and a key is there once", async () => {
+    const app = create("many");
+    const ran: number[] = [];
+    const work = app.job("work", { schema: z.object({ n: z.number() }) }, ({ n }) => void ran.push(n));
+    await app.start();
+    await app.jobs.pause("work");
+    const values = Array.from({ length: 10_000 }, (_, n) => ({ n }));
+    const statements: string[] = [];
+    const ids = await app.database.transaction((tx) => {
+      for (const name of ["fetch", "fetchval", "execute"] as const) {
+        const real = tx[name].bind(tx) as (text: string, params?: readonly unknown[]) => Promise<never>;
+        vi.spyOn(tx, name).mockImplementation((text: string, params?: readonly unknown[]) => {
+          statements.push(text);
+          return real(text, params);
+        });
+      }
+      return work.enqueueMany(values, { tx, priority: 3 });
+    });
+    expect(statements).toHaveLength(1);
+    expect(new Set(ids).size).toBe(10_000);
+    expect(await app.jobs.get(ids[777]!)).toMatchObject({ value: { n: 777 }, priority: 3 });
+    await expect(work.enqueueMany([{ n: 1 }, { n: "2" } as never])).rejects.toThrow("n");
+    const lost = app.database.transaction(async (tx) => {
+      await work.enqueueMany([{ n: 1 }], { tx });
+      throw new Error("no");
+    });
+    await expect(lost).rejects.toThrow("no");
+    expect(await app.database.fetchval("select count(*)::int from many.jobs")).toBe(10_000);
+    const key = ({ n }: { n: number }) => `key ${n % 3}`;
+    const first = await work.enqueueMany([{ n: 0 }, { n: 1 }], { key, delay: "1h" });
+    const second = await work.enqueueMany([{ n: 3 }, { n: 5 }, { n: 4 }, { n: 8 }], { key });
+    expect([second[0], second[2]]).toEqual(first);
+    expect(second[3]).toBe(second[1]);
+    expect(await work.enqueueMany([])).toEqual([]);
+    await expect(work.enqueueMany([{ n: 1 }], { key: () => "" })).rejects.toThrow("option 'key' of enqueueMany()");
+    await expect(work.enqueueMany(7 as never)).rejects.toThrow("takes a list of values, not 7");
+    await app.database.execute("delete from many.jobs where key is null");
+    await app.jobs.resume("work");
+    await vi.waitFor(() => expect(ran).toEqual([5]), patient);
+  });
+
+  it("A schedule that skips has one job at a time", async () => {
+    const app = create("overlap");
+    const { open, wait } = gates();
+    let begun = 0;
+    app.job("skips", { schedule: "100ms", overlap: "skip" }, () => {
+      begun++;
+      return wait();
+    });
+    let others = 0;
+    app.job("ticks", { schedule: "100ms" }, () => {
+      others++;
+    });
+    await app.start();
+    await vi.waitFor(() => expect(others).toBeGreaterThan(4), patient);
+    expect(begun).toBe(1);
+    open.shift()!();
+    await vi.waitFor(() => expect(begun).toBe(2), patient);
+    open.shift()!();
+  });
+
+  it("Metrics have the time of attempts by name and end", async () => {
+    const app = create("metrics").enableMetrics();
+    const work = app.job<string>("work", { retries: 1, backoff: "1ms" }, (value, { attempt }) => {
+      if (value === "fails" || (value === "twice" && attempt === 1)) throw new Error("no");
+    });
+    await app.start();
+    await work.enqueueMany(["done", "twice", "fails"]);
+    await vi.waitFor(async () => {
+      const text = await (await app.request("/metrics")).text();
+      const counts = [...text.matchAll(/job_duration_seconds_count\{name="work",end="(\w+)"\} (\d+)/g)];
+      expect(Object.fromEntries(counts.map(([, end, count]) => [end, Number(count)]))).toEqual({
+        done: 2,
+        retried: 2,
+        failed: 1,
+      });
+    }, patient);
+  });
+});
+
+it("Options of schedules and limits that have no effect are refused", () => {
+  const read = (options: object) => readJob("work", options, () => {});
+  expect(() => read({ zone: "Europe/Zurich" })).toThrow("option 'zone' of job \"work\" needs a 'schedule' of cron");
+  expect(() => read({ zone: "Europe/Zurich", schedule: "5m" })).toThrow("needs a 'schedule' of cron");
+  expect(() => read({ zone: "Europe/Zurych", schedule: "0 4 * * *" })).toThrow(
+    'must be a time zone, such as "Europe/Zurich", not "Europe/Zurych"',
+  );
+  expect(() => read({ overlap: "skip" })).toThrow("option 'overlap' of job \"work\" needs a 'schedule'");
+  expect(() => read({ limit: {} })).toThrow("needs 'running', 'starts' or both");
+  expect(() => read({ limit: { per: "1m" } })).toThrow("needs 'running', 'starts' or both");
+  expect(() => read({ keyLimit: { running: 1 } })).toThrow("option 'key' is required");
+  const { schedule } = read({ zone: "Europe/Zurich", schedule: "0 4 * * mon" });
+  expect(schedule!.next(new Date("2027-07-01T00:00:00Z")).toISOString()).toBe("2027-07-05T02:00:00.000Z");
+});
