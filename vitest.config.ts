@@ -39,8 +39,7 @@ const native: Plugin = {
  * in one of these folders, whose tests start programs, browsers and servers, or if it does something that other files would
  * notice.
  */
-const foldersAlone =
-  /^(cli|docs|e2e|engines|examples|introspection|migrations|package|patterns|performance|scripts|server|support)\//;
+const foldersAlone = /^(cli|docs|e2e|engines\/(?!db)|examples|package|performance|scripts|server|support)\//;
 const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"|"@opentelemetry\/api"/;
 
 /** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */
