@@ -35,12 +35,11 @@ const native: Plugin = {
 };
 
 /**
- * Test files share two processes: to load the sources takes longer than most tests. A file has a process of its own if it is
- * in one of these folders, whose tests start programs, browsers and servers, or if it does something that other files would
+ * Test files share processes: to load the sources takes longer than most tests. A file runs alone in a process if it is in
+ * one of these folders, whose tests start browsers and installed packages, or if it does something that other files would
  * notice.
  */
-const foldersAlone =
-  /^(cli|docs|e2e|engines|examples|introspection|migrations|package|patterns|performance|scripts|server|support)\//;
+const foldersAlone = /^(cli|docs|e2e|examples|package|performance|scripts|support)\//;
 const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|"node:child_process"|\/program\.js"|"@opentelemetry\/api"/;
 
 /** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */

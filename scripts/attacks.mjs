@@ -100,7 +100,7 @@ const attacks = {
   "HTTP/2 zero window": () => each(50, () => flood(100, (i) => h2.get(stream(i), "/static/page.html"), [[4, 0]])),
 };
 
-/** An honest request on a connection of its own; false if it was not served. */
+/** An honest request on its own connection; false if it was not served. */
 const honest = async (path = "/honest") => {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     headers: { connection: "close" },

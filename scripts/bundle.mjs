@@ -39,7 +39,7 @@ const input = {
 /**
  * The modules of the two files that applications start with.
  * - core: everything that src/entry/index.ts imports, and what the batteries have in common with its parts on demand: that is
- *   small, and a file of its own would take longer to open than to read. What only parts on demand have in common is left
+ *   small, and a separate file would take longer to open than to read. What only parts on demand have in common is left
  *   to the bundler: few applications load it.
  * - batteries: everything that usual features load at start, that is, with an `import()` in their feature.ts. One file: each
  *   takes longer to find and to open than forty kilobytes to read.

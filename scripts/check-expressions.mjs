@@ -143,7 +143,8 @@ function keyOf(source, flags) {
 async function verdictsOf(expressions) {
   const waiting = [...new Map(expressions.map(({ source, flags }) => [keyOf(source, flags), { source, flags }]))];
   const verdicts = new Map();
-  const threads = Math.min(4, availableParallelism(), waiting.length);
+  // To start a thread takes as long as twenty expressions.
+  const threads = Math.min(4, availableParallelism(), Math.ceil(waiting.length / 20));
   await Promise.all(Array.from({ length: threads }, () => checkOnThread(waiting, verdicts)));
   return verdicts;
 }

@@ -1,6 +1,6 @@
 /**
  * Checks that no import runs up: a room of src/ imports from the rooms below it, never from one beside it or above.
- * Type imports and `import()` count too. A folder has at most 25 files of its own: a longer list is a folder for a reader to
+ * Type imports and `import()` count too. A folder has at most 25 files directly in it: a longer list is a folder for a reader to
  * divide. The application imports features in one list only. The declaration of a feature, its `feature.ts`, imports nothing
  * that a feature from outside could not.
  *
@@ -13,7 +13,7 @@ import ts from "typescript";
 import { importGraph } from "./check-cycles.mjs";
 
 /**
- * The rooms of src/, from the ground up: folders, or a folder in one of them that stands on a floor of its own. Rooms of one
+ * The rooms of src/, from the ground up: folders, or a folder in one of them that stands on its own floor. Rooms of one
  * line stand beside each other.
  */
 export const floors = [

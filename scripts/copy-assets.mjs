@@ -39,7 +39,7 @@ const licences = [
   "redoc/LICENSE",
 ];
 
-/** The script contains its worker as text; the worker has a licence list of its own, named by a hash. */
+/** The script contains its worker as text; the worker has its own licence list, named by a hash. */
 const redocLicences = /(?:^redoc\.standalone|\.worker)\.js\.LICENSE\.txt$/;
 
 /**

@@ -11,7 +11,7 @@ try {
   process.exit(1);
 }
 
-// In a process group of its own, so that Ctrl-C in a terminal reaches it through us alone. A second signal means
+// In its own process group, so that Ctrl-C in a terminal reaches it through us alone. A second signal means
 // "at once" to the server, and Ctrl-C under npm would arrive twice or three times: from the terminal and from npm.
 const child = spawn(process.execPath, ["--import", "tsx", "examples/books/main.ts", ...process.argv.slice(2)], {
   cwd: root,

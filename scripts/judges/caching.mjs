@@ -30,7 +30,7 @@ const env = {
 };
 const origin = spawn(process.execPath, ["test-engine/server/server.mjs"], { cwd: folder, env, stdio: "ignore" });
 const app = new App();
-// Without a lifetime of its own a response is not cached: the suite has its own idea of heuristics.
+// Without its own lifetime a response is not cached: the suite has its own idea of heuristics.
 app.enableCaching({ ttl: 0 });
 app.route("/{rest:*}", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "M-SEARCH"], forward);
 const server = await app.run({ port: 0, logs: false, requestTimeout: 60 });

@@ -34,7 +34,7 @@ async function build() {
   if (code !== 0) throw new Error(`go install failed: ${output.trim().split("\n").at(-1)}`);
 }
 
-/** Each of its servers gets a port of its own on the loopback. */
+/** Each of its servers gets its own port on the loopback. */
 async function start() {
   const places = [
     "collector.grpc-server.host-port",

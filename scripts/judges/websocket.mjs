@@ -16,7 +16,7 @@ import { isMainThread, Worker, workerData } from "node:worker_threads";
 if (isMainThread) await judge();
 else await serve(workerData);
 
-/** The echo route has a thread of its own, because this one waits for the suite. */
+/** The echo route has its own thread, because this one waits for the suite. */
 async function judge() {
   const port = await freePort();
   const server = new Worker(new URL(import.meta.url), { workerData: port });

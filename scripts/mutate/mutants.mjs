@@ -124,7 +124,7 @@ function mutateIf(node, add) {
   if (!node.elseStatement && ts.isReturnStatement(node.thenStatement)) add("early return", node, ";");
 }
 
-/** The call that is a statement of its own, awaited or not. The call of a base constructor cannot go. */
+/** The call that is a whole statement, awaited or not. The call of a base constructor cannot go. */
 function isRemovable(expression) {
   const call = ts.isAwaitExpression(expression) ? expression.expression : expression;
   return ts.isCallExpression(call) && call.expression.kind !== ts.SyntaxKind.SuperKeyword;

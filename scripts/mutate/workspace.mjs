@@ -9,7 +9,7 @@ const copied = ["src", "test", "examples", "docs", "scripts", "package.json", "t
 /** Seconds until a run counts as hanging: what starting takes on a busy machine, and then some for each test file. */
 const patience = { start: 60, file: 15 };
 
-/** A copy of the sources and tests in a folder of its own, in which one mutant at a time is tested. */
+/** A copy of the sources and tests in its own folder, in which one mutant at a time is tested. */
 export class Workspace {
   #root;
   #folder = mkdtempSync(join(tmpdir(), "stoa-mutants-"));
@@ -66,7 +66,7 @@ export class Workspace {
   #vitest(args, seconds) {
     return new Promise((resolve) => {
       const program = join(this.#root, "node_modules/vitest/vitest.mjs");
-      // A process group of its own, so that workers and programs of tests end with it.
+      // Its own process group, so that workers and programs of tests end with it.
       const child = spawn(process.execPath, [program, "run", ...args], {
         cwd: this.#folder,
         detached: true,

@@ -21,7 +21,7 @@ export async function consolePage(section: ConsoleSection, all: readonly Console
 }
 
 /**
- * The script is a file of its own, so that it can be checked as a program. It is read from the sources where they are:
+ * The script is a separate file, so that it can be checked as a program. It is read from the sources where they are:
  * the copy in a folder that was built before may be older.
  */
 const clientScript = readOnce((name: string) => {

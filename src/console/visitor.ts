@@ -5,7 +5,7 @@ import type { Request } from "../http/request.js";
 import type { ConsoleSection } from "./section.js";
 
 // A page of another site can make an operator's browser request the console and its data: by the address, which CORS may
-// allow to all, or under a name of its own that leads to this machine (DNS rebinding).
+// allow to all, or under its own name that leads to this machine (DNS rebinding).
 
 /** Refuses requests of pages of another origin, even if CORS allows them, and without guards all but near clients. */
 export function checkVisitor(request: Request, { guards = [], hosts }: Pick<ConsoleSection, "guards" | "hosts">): void {

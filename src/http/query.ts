@@ -85,7 +85,7 @@ function indexOrEnd(text: string, searched: string, start: number): number {
 /** Names and values of a text with `+` or percent escapes. */
 function decodeText(text: string, start: number): string[] {
   const raw = start === 0 ? text : text.slice(start);
-  // A UTF-16 unit takes three bytes at most. A buffer of its own would cost a short text more than decoding it.
+  // A UTF-16 unit takes three bytes at most. A buffer for it would cost a short text more than decoding it.
   if (raw.length * 3 <= scratch.length) return decodePairs(scratch, scratch.write(raw, 0, "utf8"));
   const bytes = Buffer.from(raw, "utf8");
   return decodePairs(bytes, bytes.length);

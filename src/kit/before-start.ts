@@ -24,7 +24,7 @@ export function deferredClient<T extends object>(
       if ((typeof member === "symbol" || member === "then") && !isMade(find)) return undefined;
       const client = clientFor(member);
       const value: unknown = Reflect.get(client, member, client);
-      // A method with members of its own would lose them.
+      // A method with its own members would lose them.
       if (typeof value !== "function" || Object.keys(value).length > 0) return value;
       let method = bound.get(value);
       if (method === undefined) bound.set(value, (method = value.bind(client)));

@@ -1,5 +1,5 @@
 /**
- * A copy of a text with memory of its own. V8 keeps a text that was cut out of another one as a view, so a few characters
+ * A copy of a text with its own memory. V8 keeps a text that was cut out of another one as a view, so a few characters
  * of a header would keep the whole head of their request alive. Views begin at 13 characters.
  */
 export function ownCopy(text: string): string {

@@ -36,7 +36,7 @@ export function createLogger(options?: LoggerOptions): Logger {
   );
 }
 
-/** The output of a logger of the framework, for code that writes lines of its own form. */
+/** The output of a logger of the framework, for code that writes lines in another form. */
 export interface LineOutput {
   readonly sink: LogSink;
   readonly format: LogFormat;

@@ -19,7 +19,7 @@ export interface PipelineParts {
   readonly onError: OnError;
   /** True if the body is read before the first middleware that is not `early`. */
   readonly readBody: boolean;
-  /** The body limit of this route, if it has one of its own. */
+  /** The body limit of this route, if it has its own. */
   readonly bodyLimit: number | null;
   /** The rules by which encoded bodies of this route are decoded; null if they get 415. */
   readonly decompress: DecompressRules | null;

@@ -11,7 +11,7 @@ export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitF
   readonly transport?: "native" | "net" | "node";
 }
 
-/** An application that listens on a port of its own. */
+/** An application that listens on its own port. */
 export interface TestServer extends RunningServer, AsyncDisposable {}
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { contents, llmsFullText, llmsText } from "../../scripts/llms.mjs";
 import { runNode } from "../../scripts/process.mjs";
+import { isLong } from "../support/long.js";
 import { root } from "./pages.js";
 
 const pages = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md") && name !== "README.md").sort();
@@ -23,16 +24,12 @@ describe("the documentation as a site", () => {
     }
   });
 
-  it.runIf(process.env["STOA_LONG"] === "1")(
-    "The site is built, with a file for every page",
-    { timeout: 600_000 },
-    async () => {
-      const { code, output } = await runNode(join(root, "scripts/site.mjs"), []);
-      expect(code, output).toBe(0);
-      const missing = pages.filter((page) => !existsSync(join(root, "site/dist", page.replace(/md$/, "html"))));
-      expect(missing).toEqual([]);
-      expect(await readFile(join(root, "site/dist/guide.html"), "utf8")).not.toContain("&lt;!--");
-      expect(await readFile(join(root, "site/dist/llms.txt"), "utf8")).toContain("](guide.html)");
-    },
-  );
+  it.runIf(isLong)("The site is built, with a file for every page", { timeout: 600_000 }, async () => {
+    const { code, output } = await runNode(join(root, "scripts/site.mjs"), []);
+    expect(code, output).toBe(0);
+    const missing = pages.filter((page) => !existsSync(join(root, "site/dist", page.replace(/md$/, "html"))));
+    expect(missing).toEqual([]);
+    expect(await readFile(join(root, "site/dist/guide.html"), "utf8")).not.toContain("&lt;!--");
+    expect(await readFile(join(root, "site/dist/llms.txt"), "utf8")).toContain("](guide.html)");
+  });
 });

@@ -4,6 +4,7 @@ import { openDatabase } from "../../src/engines/db/open-database.js";
 import { detectChanges } from "../../src/migrations/autodetector.js";
 import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import { engines } from "../engines/db/engines.js";
+import { isLong } from "../support/long.js";
 import fc from "../support/properties.js";
 import { service } from "../support/service.js";
 import { fingerprint } from "./fingerprint.js";
@@ -11,7 +12,6 @@ import { randomState } from "./random-states.js";
 import { runDown, runUp } from "./run-operations.js";
 
 const renames = [true, false] as const;
-const long = process.env["STOA_LONG"] === "1";
 
 /** Asks until there is nothing left to ask: everything that may have been renamed was, or nothing was. */
 function detect(from: SchemaState, to: SchemaState, renamed: boolean) {
@@ -32,7 +32,7 @@ describe("the changes between any two schemas", () => {
         expect(operations.reduce((state, operation) => operation.apply(state), from)).toEqual(to);
         expect(detectChanges(to, { state: to })).toEqual({ operations: [], questions: [] });
       }),
-      { numRuns: long ? 300 : 100 },
+      { numRuns: isLong ? 300 : 100 },
     );
   });
 
@@ -71,7 +71,7 @@ describe("the changes between any two schemas", () => {
             await runDown(db, operations, from);
             expect(await fingerprint(db)).toEqual(before);
           }),
-          { numRuns: long ? 12 : 5 },
+          { numRuns: isLong ? 12 : 5 },
         );
       },
       240_000,

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensurePacked } from "../../scripts/pack.mjs";
 import { root } from "../support/installed-package.js";
+import { isLong } from "../support/long.js";
 import { service } from "../support/service.js";
 import { compileConsumer, writeConsumer } from "./consumer.js";
 
@@ -14,14 +15,13 @@ const compilers = ["5.9", "7"];
 const runtimes = process.platform === "linux" && process.arch === "x64" ? ["20", "22", "24", "26"] : [];
 
 const execute = promisify(execFile);
-const long = process.env["STOA_LONG"] === "1";
 const examples = await readdir(join(root, "examples"), { withFileTypes: true });
 const programs = examples.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 const redis = service("redis");
 let folder: string;
 let tools: string;
 
-describe.skipIf(!long)("the published package with other compilers and runtimes", { timeout: 900_000 }, () => {
+describe.skipIf(!isLong)("the published package with other compilers and runtimes", { timeout: 900_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "stoa-matrix-"));
     tools = await mkdtemp(join(tmpdir(), "stoa-tools-"));

@@ -33,10 +33,12 @@ describe("the published package", { timeout: 600_000 }, () => {
     expect(installed.sort()).toEqual([manifest.name, ...Object.keys(manifest.dependencies)].sort());
   });
 
-  it.each(subpaths)("The import of %s works with no optional package installed", async (subpath) => {
-    const code = `const module = await import(${JSON.stringify(subpath)}); console.log(Object.keys(module).length)`;
+  it("The import of each subpath works with no optional package installed", async () => {
+    const code = `
+      for (const name of ${JSON.stringify(subpaths)}) console.log(name, Object.keys(await import(name)).length > 0);
+    `;
     const { stdout } = await node("--input-type=module", "--eval", code);
-    expect(Number(stdout)).toBeGreaterThan(0);
+    expect(stdout).toBe(subpaths.map((name) => `${name} true\n`).join(""));
   });
 
   it.each([

@@ -5,7 +5,7 @@ import type { Database } from "../../src/engines/db/database.js";
 import { UniqueViolation } from "../../src/engines/db/errors.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
 import { bindDatabase, createTables, orConflict } from "../../src/entry/orm.js";
-import { engines } from "../engines/db/engines.js";
+import { bothEngines } from "../engines/db/engines.js";
 import { Author, Book, bookshop, Tag } from "../orm/bookshop.js";
 import { service } from "../support/service.js";
 
@@ -13,7 +13,7 @@ const authors = factory(Author, (n) => ({ name: `Author ${n}` }));
 const books = factory(Book, (n) => ({ title: `Book ${n}`, author: authors.values() }));
 const tags = factory(Tag, (n) => ({ name: `tag ${n}` }));
 
-describe.each(engines(service("postgres")))("a transaction for each test ($name)", (engine) => {
+describe.each(bothEngines(service("postgres")))("a transaction for each test ($name)", (engine) => {
   let db: Database;
   let drop: () => Promise<void>;
   beforeAll(async () => {

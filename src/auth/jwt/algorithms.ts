@@ -20,7 +20,7 @@ export interface Algorithm {
   readonly name: JwtAlgorithm;
   /** `kty` of its keys in a JWK. */
   readonly keyType: "oct" | "RSA" | "EC" | "OKP";
-  /** Null where the algorithm has a hash of its own. */
+  /** Null where the algorithm has its own hash. */
   readonly hash: string | null;
   /** `asymmetricKeyType` of the keys that can be used. */
   readonly accepts: readonly string[];

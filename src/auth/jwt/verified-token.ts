@@ -68,7 +68,7 @@ export function subjectId(subject: string): string {
   return `subject:${subject}`;
 }
 
-/** A copy with memory of its own: a slice of a header would keep the whole head of its request in memory. */
+/** A copy with its own memory: a slice of a header would keep the whole head of its request in memory. */
 export function detached(text: string): string {
   return Buffer.from(text).toString();
 }

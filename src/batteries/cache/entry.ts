@@ -69,7 +69,7 @@ export function isUnchanged(request: Request, entry: CacheEntry): boolean {
   if (source.header("if-none-match") === undefined && source.header("if-modified-since") === undefined) return false;
   const etag = fieldIn(entry.fields, "ETag");
   const modified = fieldIn(entry.fields, "Last-Modified");
-  // A response without a date of its own counts from the time it was stored; up to the next full second, since dates have
+  // A response without its own date counts from the time it was stored; up to the next full second, since dates have
   // no fractions and there may have been another response in the same second.
   const lastModified =
     (modified === undefined ? undefined : parseHttpDate(modified)) ?? Math.ceil(entry.date / 1000) * 1000;

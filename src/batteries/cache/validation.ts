@@ -9,7 +9,7 @@ import type { CacheEntry } from "./store.js";
 /** A validation of a stale entry by the handler (RFC 9111 section 4.3). */
 export interface Validation {
   readonly entry: CacheEntry;
-  /** True if the client sent conditions of its own: a 304 may then be about the client's copy. */
+  /** True if the client sent its own conditions: a 304 may then be about the client's copy. */
   readonly byClient: boolean;
   /** Gives the request its own fields back. */
   end(): void;
@@ -65,7 +65,7 @@ export function renewed(entry: CacheEntry, confirmation: Response): Response {
   return response;
 }
 
-/** Each request has a source of its own, so its members can be overridden. */
+/** Each request has its own source, so its members can be overridden. */
 function overrideFields(source: RequestSource, fields: ReadonlyMap<string, string>): () => void {
   const { header, headerLines } = source;
   const own = { header: Object.hasOwn(source, "header"), headerLines: Object.hasOwn(source, "headerLines") };

@@ -3,7 +3,7 @@ import { nodeCrypto } from "../../kit/node-modules.js";
 import type { Secret } from "../sessions/seal.js";
 import type { Sessions } from "../sessions/sessions.js";
 
-/** The keeper of a token's other half: the session, or a cookie of its own. */
+/** The keeper of a token's other half: the session, or a cookie for it. */
 export interface TokenHolder {
   /** Keys and text by which tokens of this client are signed; the first key signs. Null when the client has none yet. */
   find(request: Request): Signer | null;

@@ -2,7 +2,7 @@ import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { type HealthCheck, type RegisteredCheck, registeredCheck } from "./check.js";
 
-/** The stage of the application, as a check of its own. */
+/** The stage of the application, as a check. */
 export const lifecycleCheck = "application";
 
 /** The health checks of an application. */

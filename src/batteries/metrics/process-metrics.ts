@@ -97,7 +97,7 @@ const versionLabels = `{${[
 /** Available on Linux only. */
 async function countOpenFds(): Promise<number | undefined> {
   try {
-    // Reading the folder takes a descriptor of its own.
+    // Reading the folder takes a descriptor too.
     return (await readdir("/proc/self/fd")).length - 1;
   } catch {
     return undefined;

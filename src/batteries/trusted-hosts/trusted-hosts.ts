@@ -44,7 +44,7 @@ function wrongHost(item: unknown): string {
  * Refuses requests whose Host is not one of the application's: with 421, because the request reached a server that is
  * not responsible for that host (RFC 9110 section 15.5.20), and with 400 if the field is absent or malformed (RFC 9112
  * section 3.2). `hint` shows a developer the remedy. Routes for operators are exempt: probes use an address as the
- * host, and the live page has a stricter check of its own.
+ * host, and the live page has its own stricter check.
  */
 export function trustedHosts(isTrusted: HostCheck, hint: string): Middleware {
   const before = (request: Request): void => {

@@ -166,7 +166,7 @@ export interface DatabaseStats {
 
 export interface Database extends Queries {
   readonly kind: "database";
-  /** Runs a function with a connection of its own; the connection's state is reset afterwards. */
+  /** Runs a function with its own connection; the connection's state is reset afterwards. */
   session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T>;
 
   /** Calls `handler` for every notification on a channel, across reconnects, until the subscription is closed. */

@@ -116,7 +116,7 @@ function excerpt(text: string, position: number): string {
 
 /** The connection was lost, or never came about. */
 export function connectionError(cause: unknown, what = "the connection to the database was lost"): OperationalError {
-  // Each call gets an error of its own, which will have that call's stack.
+  // Each call gets its own error, which will have that call's stack.
   if (cause instanceof OperationalError)
     return new OperationalError(cause.message, { sqlstate: cause.sqlstate, cause });
   const reason = cause instanceof Error && cause.message !== "" ? `: ${cause.message}` : "";

@@ -3,7 +3,7 @@ import { reasonPhrase } from "../../http/status.js";
 import type { HttpError } from "../http-error.js";
 import { problemType } from "../table.js";
 
-/** The content type of an error's body: problem details, or plain JSON if the error has a body of its own. */
+/** The content type of an error's body: problem details, or plain JSON if the error has its own body. */
 export function problemContentType(error: HttpError): string {
   return error.body === undefined ? "application/problem+json" : "application/json";
 }

@@ -217,7 +217,7 @@ function columnInstead(relation: RelationMeta, rest: readonly string[]): ColumnM
   return column && relation.sourceColumns[relation.targetColumns.indexOf(column)];
 }
 
-/** True if a path goes on through a relation to a field of the model that it leads to. */
+/** True if a path continues through a relation to a field of the model that it leads to. */
 function leadsFurther(meta: ModelMeta, [name, next]: readonly string[]): boolean {
   const relation = meta.relations.get(name!);
   return relation !== undefined && next !== undefined && isName(relation.target, next);

@@ -1,5 +1,5 @@
 /**
- * Aggregate functions. Over a to-many relation (`count("books")`), each is a subquery of its own, so that several do
+ * Aggregate functions. Over a to-many relation (`count("books")`), each is a separate subquery, so that several do
  * not multiply one another. Grouped queries join the relation instead.
  */
 

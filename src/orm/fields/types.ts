@@ -28,7 +28,7 @@ export interface ToOne<Target, Flags extends Flag> {
 }
 
 /**
- * A foreign key over several fields. It has no column of its own. `References` are the fields of the other model; never for
+ * A foreign key over several fields. It has no column. `References` are the fields of the other model; never for
  * its primary key.
  */
 export interface ToOneOver<Target, Flags extends Flag, Fields extends string, References = never> {

@@ -40,7 +40,7 @@ export interface NoSuchField<Name extends string> {
   readonly "no such field": Name;
 }
 
-/** A name that stands for several fields and has no value of its own; the compiler shows this in its message. */
+/** A name that stands for several fields and has no value; the compiler shows this in its message. */
 export interface SeveralFields {
   readonly "stands for several fields": never;
 }

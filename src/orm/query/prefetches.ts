@@ -11,7 +11,7 @@ import type { CheckedRelation, RelationSuggestions, RelationTarget } from "./row
 declare const prefetchPath: unique symbol;
 declare const prefetchRow: unique symbol;
 
-/** A relation to load with a query of its own: `prefetch("books", Book.objects.filter({ year__gte: 2000 }))`. */
+/** A relation to load with its own query: `prefetch("books", Book.objects.filter({ year__gte: 2000 }))`. */
 export interface Prefetch<Path extends string, Row = unknown> {
   readonly [prefetchPath]: Path;
   readonly [prefetchRow]: Row;

@@ -303,5 +303,5 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
   }
 }
 
-/** The type of `Model.objects`. Declare it in a class with members of its own: `declare static objects: Manager<Book>`. */
+/** The type of `Model.objects`. Declare it in a class with its own members: `declare static objects: Manager<Book>`. */
 export type Manager<M> = QuerySet<M>;

@@ -45,7 +45,7 @@ export class RelatedSet<M> extends QuerySet<M> {
     return (await loadLazily(this.#owner, this.#relation)) as M[];
   }
 
-  /** Creates a related row, with related rows of its own if they are given; its foreign key is set. */
+  /** Creates a related row, with its own related rows if they are given; its foreign key is set. */
   override async create(values: Partial<NestedInput<M>>): Promise<M> {
     const { through } = this.#relation;
     if (through) {

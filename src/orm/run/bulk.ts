@@ -214,7 +214,7 @@ async function updateBatch(
   });
   const source = rowSource(meta, all, rows);
   const names = all.map((_, index) => `c${index}`);
-  // A list of VALUES has no types of its own.
+  // A list of VALUES has no types.
   const typed = !source.text.startsWith("VALUES");
   const cast = (column: ColumnMeta, name: string): string =>
     typed ? `v.${name}` : `v.${name}::${column.type.sqlType}`;

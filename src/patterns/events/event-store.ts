@@ -151,7 +151,7 @@ export class EventStore {
 
   /**
    * Calls a function for every event, in order, at least once. Of all workers with a subscription of this name one is
-   * active; another one goes on from its checkpoint if it ends.
+   * active; another one continues from its checkpoint if it ends.
    */
   subscribe<Events extends EventMap = EventMap>(
     options: SubscriptionOptions,

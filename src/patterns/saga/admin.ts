@@ -176,7 +176,7 @@ export class SagaAdmin {
   }
 
   /**
-   * Tries the compensation of a parked saga again; one of an unknown version goes on where it was. One whose steps have changed
+   * Tries the compensation of a parked saga again; one of an unknown version continues where it was. One whose steps have changed
    * continues with the present ones: those that have no result yet are run, in their order.
    */
   async resume(id: string): Promise<void> {

@@ -46,7 +46,7 @@ export interface Transition {
   readonly error?: string | null;
   /** Gives the saga back, due after so many milliseconds. */
   readonly wakeAfter?: number;
-  /** Gives the saga back until something arrives for `for`, or until a time; a wait that goes on keeps its time. */
+  /** Gives the saga back until something arrives for `for`, or until a time; a wait that continues keeps its time. */
   readonly wait?: { readonly for: string; readonly until: number | Date | null };
   /** Ends a wait. */
   readonly waited?: true;

@@ -6,7 +6,7 @@ import { type Execution, longestPause } from "./execution.js";
 import { undoChild } from "./run-wait.js";
 import type { Step } from "./steps.js";
 
-/** Undoes the newest unit that had an effect, or may have had one. Returns true if the saga goes on at once. */
+/** Undoes the newest unit that had an effect, or may have had one. Returns true if the saga continues at once. */
 export async function runBack(execution: Execution): Promise<boolean> {
   const { units } = execution.definition;
   const { row } = execution;

@@ -10,7 +10,7 @@ import { type Step, StepRefused } from "./steps.js";
 type BranchEnd = { readonly kind: "done" | "left" } | { readonly kind: "failed"; readonly error: string };
 
 /**
- * Runs the steps of a parallel part that are not done yet, at the same time. Each has attempts of its own. If one fails for
+ * Runs the steps of a parallel part that are not done yet, at the same time. Each has its own attempts. If one fails for
  * good, no further attempt begins, and those in progress end first: a compensation must not overtake an action.
  */
 export async function runParallel(
@@ -21,7 +21,7 @@ export async function runParallel(
   if (end !== null) return execution.turnBack(node, end);
   const open = node.steps.filter(({ name }) => !Object.hasOwn(execution.row.results, name));
   const group = { failed: false };
-  // All are awaited, also if one of them finds that another worker has the saga: none goes on unseen.
+  // All are awaited, also if one of them finds that another worker has the saga: none continues unseen.
   const settled = await Promise.allSettled(open.map((step) => runBranch(execution, step, node.at, group)));
   const ends = settled.map((one) => {
     if (one.status === "rejected") throw one.reason;

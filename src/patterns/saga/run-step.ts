@@ -6,7 +6,7 @@ import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, sagaName, withName, without } from "./execution.js";
 import { type Step, StepRefused, StepUnknown } from "./steps.js";
 
-/** Runs one attempt of a step. Returns true if the saga goes on at once. */
+/** Runs one attempt of a step. Returns true if the saga continues at once. */
 export async function runStep(execution: Execution, node: SagaNode & { readonly kind: "step" }): Promise<boolean> {
   const { step } = node;
   const { row } = execution;
@@ -81,7 +81,7 @@ export function eventOf(outcome: AttemptOutcome): "action failed" | "action time
   return outcome.error instanceof WorkTimeout ? "action timed out" : "action unknown";
 }
 
-/** Runs the action once, in a span of its own. */
+/** Runs the action once, in its own span. */
 export async function runAction(execution: Execution, step: Step, number: number, at: number): Promise<AttemptOutcome> {
   const span = execution.span(step.name, number, "action");
   const outcome = await attempted(

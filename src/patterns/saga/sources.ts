@@ -16,7 +16,7 @@ export interface Places {
 }
 
 /**
- * Brings messages and events to the sagas that wait for them. Each wait of each saga is a consumer group of its own, so two
+ * Brings messages and events to the sagas that wait for them. Each wait of each saga is a separate consumer group, so two
  * sagas that wait for one topic both get its messages. All versions of a definition share the wait of a name.
  */
 export class WaitSources {

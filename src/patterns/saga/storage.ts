@@ -251,7 +251,7 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
  * Several sagas in one statement, as JSON: one parameter costs the client less than fourteen. Rows are locked in the order
  * that all statements use; their ids are given apart, so that the index is used, however few rows there are. Two claims of one
  * saga can be in one statement, in a process that was paused: only the change with the token of the row is made. A wait that
- * goes on keeps its time; a new one after another has its own. The time in which a saga waited is added to its deadline. An
+ * continues keeps its time; a new one after another has its own. The time in which a saga waited is added to its deadline. An
  * end that was asked for meanwhile must not wait for a message.
  */
 function changeText(sagas: string, log: string): string {

@@ -43,7 +43,7 @@ export class Sweeper {
           order by finished_at desc, id desc offset $2 limit 1))
       order by finished_at limit ${atOnce}`;
     for (let deleted = atOnce; deleted === atOnce; ) {
-      // A statement of its own: whoever starts the id again sees it here before the saga is deleted.
+      // A separate statement: whoever starts the id again sees it here before the saga is deleted.
       await db.execute(
         `insert into ${ids} (id, name, input_hash, until)
          select id, name, ${hashText("input")}, clock_timestamp() + $3::float8 * interval '1 second'
@@ -68,7 +68,7 @@ export class Sweeper {
          order by number limit ${atOnce} for update skip locked)`,
       [kept, retentionCount],
     );
-    // Changed in the future: the clock of the database was set back. A wait whose time is not over goes on after it was woken.
+    // Changed in the future: the clock of the database was set back. A wait whose time is not over continues after it was woken.
     await db.execute(
       `with f as materialized (
          select id from ${sagas} where finished_at is null and updated_at > statement_timestamp() + interval '10 seconds'

@@ -62,7 +62,7 @@ export class WaitStorage {
     const { address, value, sourceId = null, sagaId = null } = delivery;
     const run = async (tx: Queries): Promise<boolean> => {
       await this.#lock(tx, address);
-      // A statement of its own after the lock: it must see what the holder before has written.
+      // A separate statement after the lock: it must see what the holder before has written.
       const kept = await tx.fetchval(
         `with i as (
            insert into ${inbox} (saga_id, address, source_id, value) select $1, $2, $3, $4

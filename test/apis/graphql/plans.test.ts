@@ -5,6 +5,7 @@ import { Documents, type ReadyDocument, type ReadyOperation } from "../../../src
 import type { TextResult } from "../../../src/apis/graphql/execute/compile.js";
 import { limitOptions } from "../../../src/apis/graphql/limits.js";
 import { Program, patient } from "../../server/process/program.js";
+import { isLong } from "../../support/long.js";
 import { combinations, fanOut, typeDefs, user } from "./fixtures/fan-out.js";
 
 const schema = buildSchema(typeDefs);
@@ -20,7 +21,7 @@ function execute(documents: Documents, text: string, variables: Record<string, u
 
 describe("the memory of documents", patient, () => {
   // Plans that were not shared took 19 MB for each document.
-  const count = process.env["STOA_LONG"] === "1" ? 60 : 20;
+  const count = isLong ? 60 : 20;
 
   it("Many documents whose fragments fan out, each with 16 combinations of conditions, fit into a heap of 128 MB", async () => {
     const file = fileURLToPath(new URL("./fixtures/many-documents.ts", import.meta.url));

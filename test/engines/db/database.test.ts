@@ -20,7 +20,7 @@ import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { sql } from "../../../src/engines/db/sql/sql.js";
 import { json } from "../../../src/engines/db/values/json.js";
 import { service } from "../../support/service.js";
-import { engines } from "./engines.js";
+import { bothEngines } from "./engines.js";
 
 const schema = `
   create table authors (id serial primary key, name text not null, email text unique);
@@ -34,7 +34,7 @@ const schema = `
   create table stays (room int, during int4range, exclude using gist (during with &&));
 `;
 
-describe.each(engines(service("postgres")))("a database on $name", ({ name, make }) => {
+describe.each(bothEngines(service("postgres")))("a database on $name", ({ name, make }) => {
   let db: Database;
   let drop: () => Promise<void>;
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { isLong } from "../../support/long.js";
 
 export interface TestEngine {
   readonly name: "postgres" | "pglite";
@@ -8,11 +9,20 @@ export interface TestEngine {
   make(): Promise<{ readonly url: string; drop(): Promise<void> }>;
 }
 
-/** The engines that a suite runs against: always the embedded one, and a server where there is one. */
+const embedded: TestEngine = { name: "pglite", make: async () => ({ url: "pglite:", drop: async () => {} }) };
+
+/** The engines that a suite runs against: the server where there is one, and the embedded one without it or with `--all`. */
 export function engines(server: string | undefined): readonly TestEngine[] {
-  const embedded: TestEngine = { name: "pglite", make: async () => ({ url: "pglite:", drop: async () => {} }) };
-  if (server === undefined) return [embedded];
-  return [embedded, { name: "postgres", make: () => makeDatabase(server) }];
+  return server === undefined || isLong ? bothEngines(server) : [onServer(server)];
+}
+
+/** For suites of what the engines themselves do: always the embedded one, and the server where there is one. */
+export function bothEngines(server: string | undefined): readonly TestEngine[] {
+  return server === undefined ? [embedded] : [embedded, onServer(server)];
+}
+
+function onServer(server: string): TestEngine {
+  return { name: "postgres", make: () => makeDatabase(server) };
 }
 
 /** An empty database on the server. */

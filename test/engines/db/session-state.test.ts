@@ -6,7 +6,7 @@ import { firstKeyword } from "../../../src/engines/db/statements.js";
 import { sessionStateOf } from "../../../src/engines/db/transaction/session-state.js";
 import { ValueError } from "../../../src/kit/value-error.js";
 import { service } from "../../support/service.js";
-import { engines } from "./engines.js";
+import { bothEngines } from "./engines.js";
 
 describe("the session state that the text of a statement shows", () => {
   const stateOf = (text: string) => sessionStateOf(text, firstKeyword(text));
@@ -85,7 +85,7 @@ describe("the session state that the text of a statement shows", () => {
   });
 });
 
-describe.each(engines(service("postgres")))("the next user of a connection on $name", (engine) => {
+describe.each(bothEngines(service("postgres")))("the next user of a connection on $name", (engine) => {
   let made: Awaited<ReturnType<typeof engine.make>>;
   let db: Database;
 

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { compiled } from "../../support/compiled.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place } from "./stores.js";
 
 const server = service("postgres");
-const long = process.env["STOA_LONG"] === "1";
-const rounds = long ? 10 : 1;
+const rounds = isLong ? 10 : 1;
 const program = join(import.meta.dirname, "appending-process.ts");
 
 describe.skipIf(!server)("a process that is killed while it appends", () => {

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { App } from "../../../src/app/app.js";
 import { ConcurrencyError } from "../../../src/patterns/events/errors.js";
+import { isLong } from "../../support/long.js";
 import fc from "../../support/properties.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
 
 const server = service("postgres");
-const runs = Number(process.env["STOA_LONG"] === "1" ? 300 : 25);
+const runs = Number(isLong ? 300 : 25);
 
 /** One writer's appends, in its order: a stream, a number of events, and the version it expects. */
 const append = fc.record({

@@ -1,13 +1,13 @@
 import { App } from "../../../src/app/app.js";
 import type { Logger } from "../../../src/kit/logger.js";
 import type { EventSourcingOptions } from "../../../src/patterns/events/config.js";
-import { makeDatabase } from "../../engines/db/engines.js";
+import { engines, makeDatabase } from "../../engines/db/engines.js";
 
 export type StoreKind = "memory" | "pglite" | "postgres";
 
-/** The stores that a suite runs against: a server only where there is one. */
+/** The stores that a suite runs against: the server where there is one, and the embedded one without it or with `--all`. */
 export function storeKinds(server: string | undefined): readonly StoreKind[] {
-  return server === undefined ? ["memory", "pglite"] : ["memory", "pglite", "postgres"];
+  return ["memory", ...engines(server).map(({ name }) => name)];
 }
 
 /** A place for events that several applications can share, one after the other or, on a server, at the same time. */

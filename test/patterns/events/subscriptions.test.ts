@@ -184,10 +184,10 @@ describe.skipIf(!server)("subscriptions of several workers", () => {
   });
 
   it("A worker whose lease has passed to another one cannot move the checkpoint", async () => {
-    const app = await place.start({ lease: "100ms" });
-    const { storage } = app.eventStore;
-    const first = await storage.claim("fenced", "a", 100, 0);
+    const { storage } = (await place.start()).eventStore;
+    const first = await storage.claim("fenced", "a", 60_000, 0);
     expect(await storage.claim("fenced", "b", 100, 0)).toBeNull();
+    expect(await storage.renew("fenced", first!.token, 1)).toBe(true);
     const second = await vi.waitFor(async () => {
       const claim = await storage.claim("fenced", "b", 60_000, 0);
       expect(claim).not.toBeNull();

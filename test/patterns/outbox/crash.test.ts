@@ -7,13 +7,13 @@ import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { inboxTables, outboxTables } from "../../../src/patterns/outbox/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { type Compiled, compiled } from "../compiled.js";
 import { wireTable } from "./table-broker.js";
 
 const server = service("postgres");
 const patient = { timeout: 120_000, interval: 50 };
-const long = process.env["STOA_LONG"] === "1";
 
 interface Worker {
   readonly child: ChildProcess;
@@ -93,7 +93,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
     timeout: 300_000,
   }, async () => {
     const places = ["after read", "before publish", "after publish", "before mark", "after mark", "in handler"];
-    const rounds = long ? 10 : 1;
+    const rounds = isLong ? 10 : 1;
     for (let round = 0; round < rounds; round++) {
       const publishers = ["before commit", "after commit"].map((PLACE, n) =>
         worker("publish", { PLACE, FAULT_AT: String(60 + 17 * n + 5 * round) }),

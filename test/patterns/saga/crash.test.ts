@@ -8,14 +8,14 @@ import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { sagaTables } from "../../../src/patterns/saga/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { type Compiled, compiled } from "../compiled.js";
 
 const server = service("postgres");
-const long = process.env["STOA_LONG"] === "1";
 const patient = { timeout: 120_000, interval: 50 };
 /** Both sagas together have about 150 chances to be killed. The long mode takes each of them. */
-const chances = long ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 9, 17, 25, 34, 47, 68, 90];
+const chances = isLong ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 9, 17, 25, 34, 47, 68, 90];
 /** The effects of a saga that is completed. */
 const effectsOfAll = 7;
 

@@ -8,13 +8,13 @@ describe("a stuck process", patient, () => {
   it.each(["/endless", "/expression"])(
     "A stuck worker is killed and replaced, and the log names the place (%s)",
     async (path) => {
-      const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 }, compile: false });
+      const program = new Program({ args: twoWorkers, options: { stuckTimeout: 1 } });
       const url = await program.url();
       const pids = await respondingWorkers(url, 2);
       const lost = get(url + path).catch((error: Error) => error);
       const line = JSON.parse((await program.shows(/^.*ran no turn of its event loop.*$/m))[0]);
       expect(line.msg).toBe(`worker ${line.pid} ran no turn of its event loop for 1 s, at ${line.at}; it is killed`);
-      expect(line.at).toMatch(/^.+ \(\/.*\/target\.ts:[\d:]+\)$/);
+      expect(line.at).toMatch(/^.+ \(\/.*\/[^/]+\.mjs:[\d:]+\)$/);
       expect(line.stack[0]).toBe(line.at);
       expect(await lost).toBeInstanceOf(Error);
       const others = pids.filter((pid) => pid !== String(line.pid));

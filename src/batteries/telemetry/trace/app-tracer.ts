@@ -4,7 +4,7 @@ import type { Attributes, Span, Tracer } from "../../../kit/tracer.js";
 export interface AppTracer extends Tracer {
   /** The current span; null outside of traces. */
   readonly current: Span | null;
-  /** Runs a function as a span of its own. The span ends with the function, or with the promise that it returns. */
+  /** Runs a function as its own span. The span ends with the function, or with the promise that it returns. */
   span<T>(name: string, work: (span: Span) => T): T;
   span<T>(name: string, attributes: Attributes, work: (span: Span) => T): T;
   /** Values that travel with the trace from service to service. */

@@ -42,7 +42,7 @@ async function initialise({ PGlite }: PgliteModule): Promise<Buffer> {
   }
 }
 
-/** Several processes may do this at once: each writes a file of its own, and the last to rename it wins. */
+/** Several processes may do this at once: each writes its own file, and the last to rename it wins. */
 async function keep(path: string, content: Buffer): Promise<void> {
   const own = `${path}.${process.pid}.${randomUUID()}`;
   try {

@@ -268,7 +268,7 @@ export class PoolDatabase extends PoolQueries implements Database {
 /**
  * Calls back once the event loop has looked at the sockets again. On a busy server, many requests are read when their
  * clients have left already, which shows one turn later. A slow statement of such a request would have to be cancelled over
- * a connection of its own, at a cost for all others; after this it is not sent at all.
+ * its own connection, at a cost for all others; after this it is not sent at all.
  */
 function afterNextPoll(call: () => void): void {
   setImmediate(() => setImmediate(call));

@@ -16,7 +16,7 @@ const closeGrace = 5000;
 
 const stateQuery = "select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()::text";
 
-/** A server that follows the primary, with connections of its own. */
+/** A server that follows the primary, with its own connections. */
 export class Replica {
   readonly address: string;
   /** True if its last check succeeded and no statement has lost it since. */

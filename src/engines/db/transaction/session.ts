@@ -25,7 +25,7 @@ export class SessionScope extends ConnectionScope implements Session {
   }
 }
 
-/** Runs a function with a connection of its own, and takes back what it changed in the session. */
+/** Runs a function with its own connection, and takes back what it changed in the session. */
 export async function runSession<T>(
   owner: object,
   source: TransactionSource,

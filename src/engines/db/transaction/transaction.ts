@@ -182,7 +182,7 @@ export interface TransactionSource {
   release(connection: Connection): void;
 }
 
-/** Runs a function in a transaction of its own, again after a serialization failure as often as `retry` allows. */
+/** Runs a function in its own transaction, again after a serialization failure as often as `retry` allows. */
 export async function runTransaction<T>(
   owner: object,
   source: TransactionSource,

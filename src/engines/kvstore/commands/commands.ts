@@ -52,7 +52,7 @@ export class KvCommands {
     return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options)], nothing);
   }
 
-  /** False, and nothing is set, if the key is there already. */
+  /** False, and nothing is set, if the key exists already. */
   setIfAbsent(key: string, value: KvValue, options: { readonly ttl?: Duration } = {}): Promise<boolean> {
     return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options), "NX"], isThere);
   }

@@ -41,7 +41,7 @@ export class KvHash {
     return this.#runner.run("hset", [this.#key, ...args], nothing);
   }
 
-  /** False, and nothing is set, if the field is there already. */
+  /** False, and nothing is set, if the field exists already. */
   setIfAbsent(field: string, value: KvValue): Promise<boolean> {
     return this.#runner.run("hsetnx", [this.#key, field, encodeValue(value)], isOne);
   }

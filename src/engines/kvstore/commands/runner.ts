@@ -12,7 +12,7 @@ export interface CommandRunner {
 export interface CallOptions {
   /** The reply is bytes, not text. */
   readonly bytes?: boolean;
-  /** Milliseconds that the call may wait on the server; it gets a connection of its own. */
+  /** Milliseconds that the call may wait on the server; it gets its own connection. */
   readonly blockMs?: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -6,7 +6,7 @@ import type { Ioredis } from "../load-ioredis.js";
 import { closedError, Link } from "./link.js";
 import { createRawClient } from "./raw-client.js";
 
-/** Blocking calls of one process at a time. Each holds a connection of its own. */
+/** Blocking calls of one process at a time. Each holds its own connection. */
 const maxBlocking = 100;
 
 /** Connections for calls that wait on the server: they would hold up all others. Idle ones are kept for the next call. */

@@ -17,7 +17,7 @@ export interface CallMeter {
   settled(call: string, seconds: number, error: KvStoreError | null): void;
 }
 
-/** Sends each call at once, on one of the shared connections, or on one of its own where it waits on the server. */
+/** Sends each call at once, on one of the shared connections, or on its own where it waits on the server. */
 export class PoolRunner implements CommandRunner {
   readonly prefix: string;
   readonly clustered: boolean;

@@ -57,7 +57,7 @@ export class LinkPool {
     for (const { client } of this.#links) client.on("ready", callback);
   }
 
-  /** Connects, or goes on connecting when the time is up. */
+  /** Connects, or keeps connecting when the time is up. */
   async open(milliseconds: number): Promise<void> {
     const reason = this.#config.clusterMode ? await this.#tryServers(milliseconds) : null;
     const results = await Promise.allSettled(this.#links.map((link) => link.open(milliseconds)));

@@ -31,7 +31,7 @@ export interface ConsumerShare {
 /** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
 const lookAgain = 5000;
 
-/** A consumer on a channel of its own. The end of the channel is the end of the consumer. */
+/** A consumer on its own channel. The end of the channel is the end of the consumer. */
 export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   readonly #link: AmqpLink;
   readonly #request: ConsumeRequest;

@@ -44,7 +44,7 @@ export class AmqpLink {
     return this.#blocked;
   }
 
-  /** A channel of its own. `lost` is called once when it ends without being closed by us. */
+  /** A new channel. `lost` is called once when it ends without being closed by us. */
   async channel(lost: (error: unknown) => void): Promise<AmqpChannel> {
     const channel = await this.#create((model) => model.createChannel());
     watch(channel, (error) => lost(this.translate(error ?? this.#reason ?? new Error("the channel was closed"))));

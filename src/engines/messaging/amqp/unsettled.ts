@@ -8,7 +8,7 @@ const share = 1 / 4;
 /**
  * The deliveries of one channel that have no result yet. Acknowledgements are gathered for a millisecond, or up to a quarter of
  * the prefetch: as far as no delivery before them is open, one frame acknowledges them all. Otherwise each message
- * has a frame of its own, and often a call to the system.
+ * has its own frame, and often a call to the system.
  */
 export class Unsettled {
   readonly #channel: AmqpChannel;

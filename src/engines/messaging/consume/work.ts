@@ -239,7 +239,7 @@ class HandlerCall extends Timed {
   run(run: HandlerRun): Promise<unknown> {
     try {
       const running = run(this.message);
-      // Also a value that is there already is waited for: a thousand messages that end at once would be as many calls deep.
+      // Also a value that exists already is waited for: a thousand messages that end at once would be as many calls deep.
       return running instanceof Promise ? running : Promise.resolve(running);
     } catch (error) {
       return Promise.reject(error);

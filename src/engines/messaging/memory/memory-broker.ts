@@ -14,7 +14,7 @@ import { MemoryConsumer } from "./memory-consumer.js";
 import { MemoryHub } from "./memory-hub.js";
 
 export interface MemoryBrokerOptions {
-  /** The hub to connect to; several brokers can share one. Default: one of its own. */
+  /** The hub to connect to; several brokers can share one. Default: a new one. */
   readonly hub?: MemoryHub;
   /** The broker that it stands for. Default "memory". */
   readonly name?: BrokerName;

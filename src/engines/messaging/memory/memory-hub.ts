@@ -10,7 +10,7 @@ interface StoredTopic {
 
 /**
  * The broker that memory brokers connect to: several can share one, as processes share a server. It keeps the last records
- * of each topic, as a log broker does; each group has a queue of its own, as a queue broker does.
+ * of each topic, as a log broker does; each group has its own queue, as a queue broker does.
  */
 export class MemoryHub {
   readonly #topics = new Map<string, StoredTopic>();

@@ -83,7 +83,7 @@ export class CloudQueueConfig extends Base {
 function readCredentials(given: CloudCredentialsOption): CloudCredentialsOption {
   if (typeof given === "function") return given;
   const owner = "option 'credentials' of CloudQueueConfig";
-  // Only these: the SDK adds members of its own to an object that it was given.
+  // Only these: the SDK adds its own members to an object that it was given.
   const { accessKeyId, secretAccessKey, sessionToken } = given;
   for (const [name, value] of Object.entries({ accessKeyId, secretAccessKey })) {
     if (typeof value !== "string" || value === "") throw new ValueError(`option '${name}' is required in ${owner}`);

@@ -111,7 +111,7 @@ function textOf(body: Uint8Array): string | null {
   }
 }
 
-/** The key of order in a FIFO queue: one of its own for a message without a key. */
+/** The key of order in a FIFO queue: its own for a message without a key. */
 export function groupOf({ key, id }: { readonly key: string | null; readonly id: string }): string {
   // An empty key is a key too, but no name of a group.
   const given = key === "" ? "-" : (key ?? id);

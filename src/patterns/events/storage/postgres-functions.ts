@@ -7,7 +7,7 @@ function lockClass(schema: string): number {
 
 /**
  * Positions come from a sequence, in the order of appends and not of commits: a reader that sees 8 may see 7 later. So a
- * writer takes a shared advisory lock, whose key is the last position given out, before it takes positions of its own.
+ * writer takes a shared advisory lock, whose key is the last position given out, before it takes its own positions.
  * The locks that are held name the appends under way, and the lowest of their keys is the high-water mark:
  *
  * - a slow append is not skipped: its lock holds the mark below its positions until it is committed or rolled back;

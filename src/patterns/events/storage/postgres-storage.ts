@@ -81,7 +81,7 @@ export class PostgresStorage implements EventStorage {
     return row!;
   }
 
-  /** Stores events in a statement of its own; null if the function has to find out why that is not possible. */
+  /** Stores events in a separate statement; null if the function has to find out why that is not possible. */
   async #store(values: readonly unknown[], count: number): Promise<AppendOutcome | null> {
     const text = count === 1 ? this.#appendOne : this.#appendSeveral;
     try {

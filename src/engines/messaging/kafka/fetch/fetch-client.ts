@@ -36,7 +36,7 @@ interface FetchTopic {
 }
 
 /**
- * Asks brokers for messages, on connections of its own: a broker answers the requests of a connection one after the other,
+ * Asks brokers for messages, on its own connections: a broker answers the requests of a connection one after the other,
  * and one that waits for messages would hold up heartbeats and commits.
  */
 export class FetchClient {

@@ -26,7 +26,7 @@ export interface Committed {
 }
 
 /**
- * Reads and commits the offsets of a group in a topic, on connections of its own: a broker responds to JoinGroup when all
+ * Reads and commits the offsets of a group in a topic, on its own connections: a broker responds to JoinGroup when all
  * members have joined, and further requests of that connection wait until then. The functions of the library neither carry metadata nor
  * wait for transactions, and join the group again by themselves when a commit fails.
  */
