@@ -50,6 +50,8 @@ export interface McpFeature {
 }
 
 export interface McpState {
+  /** The path of the endpoint; null without `enableMcp()`. */
+  readonly path: string | null;
   /** Tells all clients that have subscribed to a resource, on all workers, that it has changed. */
   updated(uri: string): void;
 }

@@ -28,6 +28,10 @@ export class McpHandle {
     this.#host = host;
   }
 
+  get path(): string | null {
+    return this.config?.path ?? null;
+  }
+
   tool(given: readonly unknown[]): void {
     this.#tools.push(readTool(given));
   }
