@@ -26,7 +26,8 @@ Examples:
   stoa mcp --app src/app.ts
   stoa mcp --header "X-API-Key: $KEY"`,
   async run(call) {
-    console.log = console.info = console.debug = console.error;
+    const { log, info, debug, error } = console;
+    Object.assign(console, { log: error, info: error, debug: error });
     const app = await loadApp(call);
     app.logger = noting(call.terminal.note);
     await app.start();
@@ -37,6 +38,7 @@ Examples:
       await bridge.run(process.stdin, call.signal);
     } finally {
       await app.stop();
+      Object.assign(console, { log, info, debug });
     }
   },
 });

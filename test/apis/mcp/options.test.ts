@@ -2,6 +2,7 @@ import { App, Depends } from "stoa";
 import { McpConfig } from "stoa/mcp";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { traced } from "../../batteries/telemetry/traced.js";
 import { serve, textOf } from "./support.js";
 
 describe("options of MCP", () => {
@@ -184,7 +185,30 @@ describe("options of MCP", () => {
     expect(() => new App().mcp.updated("a:b")).toThrow("has started");
   });
 
-  it("Calls are counted by name and outcome, and recorded as spans", async () => {
+  it("A call is a span below that of the request, and a route that is a tool has its own below it", async () => {
+    const { send, flush, collector } = await traced((app) => {
+      app.enableMcp();
+      app.tool("inner", {}, () => app.tracer.span("work", () => "done"));
+      app.get("/route", { mcp: true }, () => "done");
+    });
+    for (const name of ["inner", "getRoute"]) {
+      await send("/mcp", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name } }),
+      });
+    }
+    await flush();
+    const named = (name: string) => collector.spans.find((span) => span.name === name)!;
+    const call = named("tools/call inner");
+    expect(call.attributes).toMatchObject({ "mcp.method.name": "tools/call", "gen_ai.tool.name": "inner" });
+    expect(named("work").parentSpanId).toBe(call.spanId);
+    const requests = collector.spans.filter(({ name }) => name === "POST /mcp");
+    expect(call.parentSpanId).toBe(requests[0]!.spanId);
+    expect(named("GET /route").parentSpanId).toBe(requests[1]!.spanId);
+  });
+
+  it("Calls are counted by name and outcome and timed", async () => {
     const { connect, url } = await serve((app) => {
       app.enableMetrics();
       app.logger = silent;
