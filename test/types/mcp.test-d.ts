@@ -1,4 +1,4 @@
-import { App, Depends } from "stoa";
+import { App, Depends, type Request } from "stoa";
 import type { McpCall } from "stoa/mcp";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
@@ -14,6 +14,7 @@ describe("tools, resources and prompts", () => {
       expectTypeOf(injected.input).toEqualTypeOf<{ a: number; b: string }>();
       expectTypeOf(injected.rate).toEqualTypeOf<number>();
       expectTypeOf(request.mcp).toEqualTypeOf<McpCall>();
+      expectTypeOf(request).toExtend<Request>();
       expectTypeOf(request.signal).toEqualTypeOf<AbortSignal>();
       return { sum: 1 };
     });

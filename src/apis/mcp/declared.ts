@@ -75,7 +75,7 @@ export interface ResourceOptions extends OptionsOf<typeof resourceOptions.fields
 export interface PromptOptions extends OptionsOf<typeof promptOptions.fields> {}
 
 /** The request of a handler of MCP. */
-export type McpRequest<Params extends object = Record<string, string>> = Omit<Request<Params>, "mcp"> & {
+export type McpRequest<Params extends object = Record<string, string>> = Request<Params> & {
   readonly mcp: McpCall;
 };
 

@@ -4,8 +4,9 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { App, HttpError, JwtAuth, MemorySessionStore } from "stoa";
 import { feature } from "stoa/feature";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
+import { Exchange } from "../../../src/apis/mcp/exchange.js";
 import { addEverything } from "./fixtures/everything.js";
 import { call, eventsOf, request, serve, textOf } from "./support.js";
 
@@ -177,6 +178,17 @@ describe("sessions", () => {
       ids.map(async (id) => (await post(request("ping"), { "Mcp-Session-Id": id })).status),
     );
     expect(statuses).toEqual([404, 200, 200]);
+  });
+
+  it("A flood of new sessions neither ends the process nor grows without end", async () => {
+    const store = new MemorySessionStore(1000);
+    const { post, session } = await serve((app) => {
+      add(app);
+      app.install(shared, store);
+    });
+    for (let round = 0; round < 100; round++) await Promise.all(Array.from({ length: 100 }, () => session()));
+    expect(store.size).toBe(1000);
+    expect((await post(request("ping"), { "Mcp-Session-Id": await session() })).status).toBe(200);
   });
 
   it("A session ends after the time without requests that is set", async () => {
@@ -355,6 +367,20 @@ describe("streams", () => {
       seen.push(data);
     expect(seen.length).toBeLessThan(2000);
     expect(JSON.parse(seen.at(-1)!)).toMatchObject({ id: 1, result: { content: [{ text: "said" }] } });
+  });
+
+  it("A long call without a message becomes a stream, so that proxies see a heartbeat", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const settings = { session: null, calls: 1, isBatch: false, canStream: true, resumeMs: 0 };
+    const nothing = { relay() {}, abandon() {}, done() {} };
+    const exchange = new Exchange({ ...settings, ...nothing });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await exchange.response).type).toBe("text/event-stream");
+    const silent = new Exchange({ ...settings, ...nothing, canStream: false });
+    await vi.advanceTimersByTimeAsync(10_000);
+    silent.settle("{}");
+    expect((await silent.response).type).toBe("application/json");
   });
 
   it("A flood of cancelled calls leaves nothing behind", async () => {
