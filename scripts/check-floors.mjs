@@ -36,7 +36,7 @@ export const floors = [
   ["introspection"], // models from a schema
   ["durable"], // leases, claims, doorbells, retention: the ground of the patterns
   ["patterns"], // outbox, event store, commands, sagas and jobs, on a database
-  ["apis"], // GraphQL and gRPC
+  ["apis"], // GraphQL, gRPC and MCP
   ["app"], // App, its host and the list of features
   ["testing", "cli"], // helpers for tests; the command line
   ["entry"], // what users of the package import, one file for each entry

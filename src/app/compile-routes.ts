@@ -80,6 +80,7 @@ function middlewareOf({ scopes, options }: RouteDefinition, parts: RouteParts): 
 /** The middleware and the guards of one route, in the order in which they run. */
 export function stagesOf(definition: RouteDefinition, parts: RouteParts): Middleware[] {
   const { options, scopes, websocket, methods, path, internal = false } = definition;
+  if (definition.inner) return options.guards?.length ? [guardStage(options.guards)] : [];
   const guards = [...parts.guards, ...scopes.flatMap((scope) => scope.guards), ...(options.guards ?? [])];
   const middleware = middlewareOf(definition, parts);
   if (guards.length > 0 && !internal) middleware.push(guardStage(guards));

@@ -1,5 +1,6 @@
 import { graphqlFeature } from "../apis/graphql/feature.js";
 import { grpcFeature } from "../apis/grpc/feature.js";
+import { mcpFeature } from "../apis/mcp/feature.js";
 import { bodyLimitFeature } from "../batteries/body-limit/feature.js";
 import { cachingFeature } from "../batteries/cache/feature.js";
 import { circuitBreakerFeature } from "../batteries/circuit-breaker/feature.js";
@@ -82,6 +83,7 @@ export const features = [
   roomsFeature,
   graphqlFeature,
   grpcFeature,
+  mcpFeature,
   livePageFeature,
   openapiFeature,
 ] as const;

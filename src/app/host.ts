@@ -106,7 +106,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
     return this.#routes.map((route) => route.definition);
   }
 
-  /** Routes that no path of the HTTP server leads to: the methods of gRPC. */
+  /** Routes that no path of the HTTP server leads to: the methods of gRPC, the tools of MCP. */
   get pipelines(): readonly RouteDefinition[] {
     return this.#pipelines.map((route) => route.definition);
   }
@@ -131,6 +131,15 @@ export class AppHost implements Host, RunTarget, RouteSink {
         return route.run(request);
       },
     };
+  }
+
+  run(definition: RouteDefinition, request: Request, paramValues: readonly string[]): Response | Promise<Response> {
+    const route = this.#routes.find((one) => one.definition === definition)!;
+    request.host = this;
+    request.pattern = route.pattern.text;
+    request.paramNames = route.pattern.paramNames;
+    request.paramValues = paramValues;
+    return route.run(request);
   }
 
   websocket({ path, handler, options = {} }: HostSocketRoute): void {
@@ -258,7 +267,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
     }
     this.#prepareMiddleware();
     await this.#stores.warn(this);
-    const onDemand = await loadOnDemand(this.routes, debug);
+    const onDemand = await loadOnDemand([...this.routes, ...this.pipelines], debug);
     const { websocket, errorPage } = onDemand;
     const parts = {
       middleware: this.middleware,
@@ -319,9 +328,10 @@ export class AppHost implements Host, RunTarget, RouteSink {
   }
 }
 
-function hostRoute({ path, handler, method = "GET", options = {}, internal = false }: HostRoute): RouteDefinition {
+function hostRoute(given: HostRoute): RouteDefinition {
+  const { path, handler, method = "GET", options = {}, internal = false, inner = false } = given;
   const whole = { hidden: true, ...options };
-  return { methods: [method], path, websocket: false, options: whole, handler, scopes: [], internal };
+  return { methods: [method], path, websocket: false, options: whole, handler, scopes: [], internal, inner };
 }
 
 /** An IPv4 client of a server that listens on IPv6 comes as `::ffff:192.0.2.1`. */

@@ -30,6 +30,10 @@ export const commands: CommandTable = {
     summary: "write a typed client of the application, or check that its file is up to date",
     load: async () => (await import("./commands/client.js")).client,
   },
+  mcp: {
+    summary: "serve the tools, resources and prompts of the application to a model over stdio",
+    load: async () => (await import("./commands/mcp.js")).mcp,
+  },
   doctor: {
     summary: "check versions, packages, settings, and whether the engines can be reached",
     load: async () => (await import("./commands/doctor.js")).doctor,

@@ -56,6 +56,11 @@ export interface Host extends StoreSource {
    * middleware, guards and options of the application apply to it as to any route. Possible until all features are prepared.
    */
   pipeline(route: HostRoute): HostPipeline;
+  /**
+   * Handles a request by one of the routes, with all its middleware, whatever the path of the request: another route could match
+   * that too. To be called once the application has been started.
+   */
+  run(route: RouteDefinition, request: Request, paramValues: readonly string[]): Response | Promise<Response>;
   /** Adds a WebSocket route of the framework. Possible until all features are prepared. */
   websocket(route: HostSocketRoute): void;
   /** Provides dependencies by their names. An unknown name is an error that names the owner. */
@@ -74,11 +79,13 @@ export interface Host extends StoreSource {
 export interface HostRoute {
   readonly path: string;
   /** Default GET. */
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "POST" | "DELETE";
   readonly handler: (request: Request, injected: Record<string, unknown>) => unknown;
   readonly options?: RouteDefinition["options"];
   /** True for a route of operators: neither the application's middleware and guards nor limits apply to it. */
   readonly internal?: boolean;
+  /** True for work inside of another request, which has passed the application's middleware and guards: only its own guards apply. */
+  readonly inner?: boolean;
 }
 
 /** The pipeline of a route that has no path. */

@@ -16,6 +16,8 @@ export interface RouteDefinition {
    * (limits, sessions and the like) applies to it.
    */
   readonly internal?: boolean;
+  /** True for work inside of another request, which has passed the application's middleware and guards: only its own guards apply. */
+  readonly inner?: boolean;
   /** The place in the source where it was registered: `/app/src/books.ts:12`. Known after `keepPlaces` only. */
   readonly place?: string | undefined;
 }

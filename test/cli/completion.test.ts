@@ -24,7 +24,7 @@ async function offered(script: string, ...words: string[]): Promise<string[]> {
 describe("stoa completion", () => {
   it("The script for bash completes commands, commands of groups, options and shells", async () => {
     const script = await scriptFor("bash");
-    expect(await offered(script, "m")).toEqual(["migrate", "messages"]);
+    expect(await offered(script, "m")).toEqual(["mcp", "migrate", "messages"]);
     expect(await offered(script, "migrate", "s")).toEqual(["status", "sql", "squash"]);
     expect(await offered(script, "routes", "--")).toEqual(["--json", "--app", "--config", "--verbose", "--help"]);
     expect(await offered(script, "migrate", "make", "--no")).toContain("--no-input");

@@ -85,10 +85,10 @@ describe("the published package", { timeout: 600_000 }, () => {
       (
         "addGrpcService addGuard background circuitBreakers commands database deadLetters debug delete env " +
         "eventStore exceptionHandler fetch get graphql grpc grpcChannel head healthCheck install invalidateCache job jobs " +
-        "kvstore listen logger messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
-        "phase post publish " +
-        "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request " +
-        "rooms route run saga sagas start state stop subscribe tracer trustProxy trustedHosts use websocket"
+        "kvstore listen logger mcp messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
+        "phase post prompt publish " +
+        "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request resource " +
+        "rooms route run saga sagas start state stop subscribe tool tracer trustProxy trustedHosts use websocket"
       ).split(" "),
     );
   });

@@ -77,18 +77,22 @@ export const roomsFeature = feature<RoomsFeature>({
     },
   },
   async prepare(host) {
-    const state = stateOf(host);
-    const { settings } = state;
-    if (settings === null) return;
-    state.rooms = (await import("./start-rooms.js")).startRooms(host, settings);
+    if (stateOf(host).settings !== null) await startedRooms(host);
   },
   drain: (host) => stateOf(host).rooms?.drain(),
   close: (host) => stateOf(host).rooms?.close(),
 });
 
+/** The rooms of an application that starts, for features that use them: also where the application has not enabled them. */
+export async function startedRooms(host: Host): Promise<Rooms> {
+  const state = stateOf(host);
+  const { startRooms } = await import("./start-rooms.js");
+  return (state.rooms ??= startRooms(host, state.settings ?? roomsOptions.read([])));
+}
+
 function roomsOf(host: Host, needs: string): Rooms {
   const { rooms, settings } = stateOf(host);
-  if (rooms !== null) return rooms;
+  if (rooms !== null && settings !== null) return rooms;
   throw new Error(
     settings === null ? `${needs} needs app.enableRooms()` : `${needs} works when the application has started`,
   );

@@ -31,11 +31,14 @@ export interface SubscribeOptions<Data> {
   filter?: (data: Data) => boolean;
   /** Ends the subscription. A generator that waits for a message cannot be ended in another way: give it `context.signal`. */
   signal?: AbortSignal;
+  /** Begins with the messages after this id; "0" for all that are kept. Default: only new messages. */
+  after?: string;
 }
 
 export const readSubscribeOptions = checkedOptions<SubscribeOptions<unknown>>({
   filter: is.function,
   signal: (value) => (value instanceof AbortSignal ? undefined : "an AbortSignal"),
+  after: is.string,
 });
 
 const maxInfo = 1024;

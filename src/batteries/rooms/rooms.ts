@@ -126,7 +126,7 @@ export class Rooms {
   }
 
   #subscribe<Data>(name: string, given?: SubscribeOptions<Data>): Subscription<Data> {
-    const { filter, signal } = readSubscribeOptions("subscribe()", given) as SubscribeOptions<Data>;
+    const { filter, signal, after } = readSubscribeOptions("subscribe()", given) as SubscribeOptions<Data>;
     let leave = (): void => {};
     const end = (): void => client.end();
     const client = new Subscription<Data>(this.#settings, filter, () => {
@@ -140,7 +140,7 @@ export class Rooms {
     }
     this.#streams.add(client);
     signal?.addEventListener("abort", end);
-    const entering = this.#enter(name, client, null, "null");
+    const entering = this.#enter(name, client, readEventId(after), "null");
     leave = entering.leave;
     entering.entered.catch((error: unknown) => client.fail(unavailable(error)));
     return client;
@@ -179,10 +179,16 @@ export class Rooms {
     return { leave, entered };
   }
 
-  async #send(name: string, value: unknown): Promise<string> {
+  /** Sends for another feature, which has limits of its own. Failures are in the log. */
+  post(name: string, value: unknown): void {
+    this.#noted(this.#send(name, value, Number.POSITIVE_INFINITY), "send", "a message to a room was not sent").catch(
+      () => {},
+    );
+  }
+
+  async #send(name: string, value: unknown, maxMessageSize = this.#settings.maxMessageSize): Promise<string> {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
-    const { maxMessageSize } = this.#settings;
     if (isLonger(text, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
     return String(await available(() => this.#store.send(name, text)));
   }

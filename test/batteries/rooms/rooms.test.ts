@@ -249,6 +249,24 @@ describe("code that subscribes to a room", () => {
     expect(await room.subscribe({ signal: left.signal }).next()).toEqual({ done: true, value: undefined });
   });
 
+  it("A subscription can begin with the messages that are kept", async () => {
+    const { app } = await started();
+    const room = app.rooms<number>("numbers");
+    const first = await room.send(1);
+    await room.send(2);
+    const all = room.subscribe({ after: "0" });
+    const rest = room.subscribe({ after: first });
+    await room.send(3);
+    const taken = async (numbers: AsyncIterableIterator<number>, count: number) => {
+      const values: number[] = [];
+      for (let i = 0; i < count; i++) values.push((await numbers.next()).value);
+      return values;
+    };
+    expect(await taken(all, 3)).toEqual([1, 2, 3]);
+    expect(await taken(rest, 2)).toEqual([2, 3]);
+    await Promise.all([all.return!(), rest.return!()]);
+  });
+
   it.each(["disconnect", "drop"] as const)(
     "A subscription that does not take its messages, or whose filter throws, ends with an error, and others go on (onSlow: %s)",
     async (onSlow) => {

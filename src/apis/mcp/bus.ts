@@ -1,0 +1,68 @@
+import type { Rooms } from "../../batteries/rooms/rooms.js";
+import type { Logger } from "../../kit/logger.js";
+import { backoff } from "../../kit/time/backoff.js";
+import { sleep } from "../../kit/time/within.js";
+import type { RelayedMessage } from "./exchange.js";
+import type { RpcReply } from "./protocol.js";
+
+/** What workers tell each other: a client's next request may reach any of them. */
+export type BusMessage =
+  | { readonly kind: "reply"; readonly session: string; readonly reply: RpcReply }
+  | { readonly kind: "cancel"; readonly call: string }
+  /** A client has come back to an exchange, or has left again. */
+  | { readonly kind: "back" | "left"; readonly exchange: string }
+  | { readonly kind: "updated"; readonly uri: string }
+  | { readonly kind: "subscribed"; readonly session: string; readonly uri: string; readonly on: boolean }
+  /** A client has opened a stream: it has one at a time. */
+  | { readonly kind: "opened"; readonly session: string; readonly stream: string };
+
+const room = "stoa:mcp";
+
+/** Messages between the workers of an application, through its rooms. */
+export class Bus {
+  readonly #rooms: Rooms;
+  readonly #ending = new AbortController();
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  /** Passes the messages of all workers on, this one included. */
+  async listen(hear: (message: BusMessage) => void, logger: Logger): Promise<void> {
+    const { signal } = this.#ending;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        for await (const message of this.#rooms.room<BusMessage>(room).subscribe({ signal })) {
+          failures = 0;
+          hear(message);
+        }
+        return;
+      } catch (error) {
+        logger.warn("messages between the workers of MCP were lost", { error });
+        await sleep(backoff(failures, 100, 10_000), signal);
+      }
+    }
+  }
+
+  tell(message: BusMessage): void {
+    this.#rooms.post(room, message);
+  }
+
+  /** Keeps a message for a client that comes back. */
+  relay(session: string, exchange: string, message: RelayedMessage): void {
+    this.#rooms.post(roomOf(session, exchange), message);
+  }
+
+  /** The messages of an exchange whose client has left. */
+  relayed(session: string, exchange: string, signal: AbortSignal): AsyncIterable<RelayedMessage> {
+    return this.#rooms.room<RelayedMessage>(roomOf(session, exchange)).subscribe({ signal, after: "0" });
+  }
+
+  end(): void {
+    this.#ending.abort();
+  }
+}
+
+function roomOf(session: string, exchange: string): string {
+  return `stoa:${session}:${exchange}`;
+}

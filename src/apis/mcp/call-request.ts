@@ -1,0 +1,125 @@
+import { httpError } from "../../errors/http-error.js";
+import type { Host } from "../../feature/host.js";
+import { Request } from "../../http/request.js";
+import type { IncomingBody, RequestSource } from "../../http/source.js";
+import type { McpCall } from "./call.js";
+import { setCall } from "./calls.js";
+
+/** The request of a call, as a route has it: from the arguments, in place of the message of the client. */
+export interface CallTarget {
+  readonly method: string;
+  readonly path: string;
+  readonly search?: string;
+  /** Sent as JSON; undefined for none. */
+  readonly body?: unknown;
+}
+
+/** Fields of the message to the endpoint that say nothing of the call. */
+const ownFields =
+  /^(?:accept|accept-encoding|connection|content-.*|expect|if-.*|last-event-id|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
+
+/** Has the client, the credentials and the cookies of the request that brought the call. */
+class CallSource implements RequestSource {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly remoteAddress: string;
+  readonly secure: boolean;
+  readonly body: IncomingBody | null;
+  readonly wantsWebSocket = false;
+  readonly #outer: RequestSource;
+  readonly #own = new Map<string, string>([["accept", "application/json, */*;q=0.5"]]);
+
+  constructor({ source, serverSpan }: Request, { method, path, search = "", body }: CallTarget) {
+    this.#outer = source;
+    this.method = method;
+    this.path = path;
+    this.search = search;
+    this.remoteAddress = source.remoteAddress;
+    this.secure = source.secure;
+    this.body = body === undefined ? null : new CallBody(Buffer.from(JSON.stringify(body)));
+    if (this.body !== null) {
+      this.#own.set("content-type", "application/json").set("content-length", String(this.body.length));
+    }
+    // The span of the call is a child of that of the request.
+    for (const [name, value] of Object.entries(serverSpan?.headers() ?? {})) this.#own.set(name, value);
+  }
+
+  get clientCertificate(): NonNullable<RequestSource["clientCertificate"]> | null {
+    return this.#outer.clientCertificate ?? null;
+  }
+
+  header(name: string): string | undefined {
+    return this.#own.get(name) ?? (ownFields.test(name) ? undefined : this.#outer.header(name));
+  }
+
+  headerLines(): readonly string[] {
+    const lines = this.#outer.headerLines();
+    const kept = lines.filter((_, index) => {
+      const name = lines[index - (index % 2)]!.toLowerCase();
+      return !ownFields.test(name) && !this.#own.has(name);
+    });
+    return [...kept, ...[...this.#own].flat()];
+  }
+}
+
+class CallBody implements IncomingBody {
+  readonly length: number;
+  readonly received: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.received = bytes;
+    this.length = bytes.length;
+  }
+
+  async read(limit: number): Promise<Uint8Array> {
+    if (this.length > limit) throw httpError("PAYLOAD_TOO_LARGE");
+    return this.received;
+  }
+
+  async *stream(limit: number): AsyncIterableIterator<Uint8Array> {
+    yield await this.read(limit);
+  }
+}
+
+/** The request of a call of a route: it passes the whole pipeline of the route. */
+export function routeRequest(outer: Request, target: CallTarget, call: McpCall): Request {
+  const request = new Request(new CallSource(outer, target));
+  setCall(request, call);
+  return request;
+}
+
+/** The members of a call that are not those of the request that brought it. */
+const ownMembers: ReadonlySet<PropertyKey> = new Set<keyof Request>([
+  ..."source method path params paramNames paramValues query json text bytes bytesRead form stream parts".split(" "),
+  ..."pattern error scope log logFields signal abort onAbort aborted onFinish hold finish".split(" "),
+  ..."routeBodyLimit decompress bodyLimit mcp target".split(" "),
+] as (keyof Request)[]);
+
+/**
+ * The request of a call inside of the request that brought it. It has arguments, log, signal and scope of its own; everything
+ * else is that of the outer one, which has passed the middleware: the user, the session, the context. `finish` ends it.
+ */
+export function innerRequest(
+  outer: Request,
+  target: CallTarget,
+  call: McpCall,
+): { readonly request: Request; readonly own: Request } {
+  const own = routeRequest(outer, target, call);
+  own.host = outer.host as Host;
+  own.serverSpan = outer.serverSpan;
+  Object.defineProperty(own, "id", { value: outer.id });
+  const request = new Proxy(outer, {
+    get(_, key) {
+      const owner = ownMembers.has(key) ? own : outer;
+      const value: unknown = Reflect.get(owner, key, owner);
+      // Methods read private members, which a proxy does not have.
+      return typeof value === "function" ? value.bind(owner) : value;
+    },
+    set(_, key, value) {
+      const owner = ownMembers.has(key) ? own : outer;
+      return Reflect.set(owner, key, value, owner);
+    },
+  });
+  return { request, own };
+}
