@@ -27,7 +27,7 @@ function call(op, method, path, { body, headers = {}, expected = [200] } = {}) {
       const ms = Math.round(performance.now() - began);
       const ok = expected.includes(result.status);
       write("http", { op, at, ms, ok, status: result.status, error: result.error, ...(!ok && { text: result.text }) });
-      resolve({ ...result, ok });
+      resolve({ ...result, ok, ms });
     };
     const text = body === undefined ? undefined : JSON.stringify(body);
     const sent = httpRequest(
@@ -91,7 +91,10 @@ const orders = (lane) =>
     if (!result?.ok) return;
     write("ordered", { id });
     const read = await call("read", "GET", `/orders/${id}`, { expected: [200, 404] });
-    if (read.status === 404) write("violation", { text: `order ${id} was confirmed, and cannot be read` });
+    // A command waits for its projection for 5 seconds at most.
+    if (read.status !== 404) return;
+    if (result.ms > 4900) write("unread", { id });
+    else write("violation", { text: `order ${id} was confirmed in ${result.ms} ms, and cannot be read` });
   });
 
 const ticks = (key) =>

@@ -28,6 +28,7 @@ export function judge({ read, tables, faults, machines, ordered }) {
     read("violation").map(({ text }) => text),
   );
   counts.revoked = read("revoked").length;
+  counts["not readable after 5 s"] = read("unread").length;
   return { failures, counts };
 }
 

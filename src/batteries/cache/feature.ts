@@ -1,3 +1,4 @@
+import { unavailable } from "../../errors/unavailable.js";
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
 import type { Duration } from "../../kit/duration.js";
@@ -67,10 +68,12 @@ export const cachingFeature = feature<CachingFeature>({
         throw new ValueError(`invalidateCache() takes a list of tags, not ${show(tags)}`);
       }
       const done = stateOf(host).cache?.invalidate(list) ?? 0;
+      if (!(done instanceof Promise)) return done;
       // A caller that does not await the promise must not end the process by an unhandled rejection.
-      if (done instanceof Promise)
-        done.catch((error: unknown) => host.logger.error("invalidateCache() failed", { error }));
-      return done;
+      done.catch((error: unknown) => host.logger.error("invalidateCache() failed", { error }));
+      return done.catch((error: unknown) => {
+        throw unavailable(error);
+      });
     },
   },
   routeOptions: { cache: { check: isCacheOption, blueprint: true } },

@@ -38,13 +38,15 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/denied", { rateLimit: { maxRequests: 2, windowSecs: 3600, onStoreError: "deny" } }, () => "ok");
   app.enableCaching({ ttl: 60 });
   app.get("/cached", () => ({ made: ++made }));
+  app.post("/invalidate", async () => ({ count: await app.invalidateCache(["books"]) }));
   app.enableCircuitBreaker({ failureThreshold: 2, resetTimeout: 3600 });
   app.get("/failing", () => new Response("x", 500));
   app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
   app.get("/token", { middleware: [tokens] }, () => "ok");
   await app.start();
   onTestFinished(() => app.stop());
-  return { app, tokens, get: testClient(app).get.bind(testClient(app)) };
+  const client = testClient(app);
+  return { app, tokens, get: client.get.bind(client), post: client.post.bind(client) };
 }
 
 type Away = "killed" | "frozen" | "absent at start";
@@ -93,6 +95,11 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       const bodies: unknown[] = [];
       for (let i = 0; i < 2; i++) bodies.push(await (await get("/cached")).json());
       expect(bodies).toEqual([{ made: 1 }, { made: 2 }]);
+    });
+
+    it("A request that invalidates responses gets 503", async () => {
+      const { post } = await withoutStore(away);
+      expect((await post("/invalidate")).status).toBe(503);
     });
 
     it("Circuits let requests pass, however many fail", async () => {
