@@ -42,8 +42,11 @@ console.log(`faults: ${show(Object.entries(kinds))}`);
 console.log(`counts: ${show(Object.entries(result.counts))}`);
 const slow = result.recoveries.filter(({ seconds }) => seconds === null || seconds > 5);
 const level = result.recoveries[0]?.level;
-console.log(`p99 before the faults ${level} ms; back to twice that within 5 s after ${result.recoveries.length - slow.length} of ${result.recoveries.length} faults`);
-for (const { name, seconds } of slow) console.log(`  ${name}: ${seconds === null ? "not before the next fault" : `${seconds.toFixed(1)} s`}`);
+console.log(
+  `p99 before the faults ${level} ms; back to twice that within 5 s after ${result.recoveries.length - slow.length} of ${result.recoveries.length} faults`,
+);
+for (const { name, seconds } of slow)
+  console.log(`  ${name}: ${seconds === null ? "not before the next fault" : `${seconds.toFixed(1)} s`}`);
 console.log(`memory and connections: ${JSON.stringify(result.memory)}`);
 console.log("warnings and errors in the logs:");
 for (const [text, count] of result.messages.slice(0, 25)) console.log(`  ${count} x ${text}`);

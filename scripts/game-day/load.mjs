@@ -87,7 +87,10 @@ const orders = (lane) =>
     const body = { id, customer: broke ? "Broke Bob" : "Ann", email: "a@example.org", sku: "tea", quantity };
     write("order", { id, broke, quantity });
     // A client that gives up after the first failure leaves an order that is there or not, but never half.
-    const result = n % 7 === 0 ? await call("order", "POST", "/orders", { body }) : await persist("order", "POST", "/orders", { body });
+    const result =
+      n % 7 === 0
+        ? await call("order", "POST", "/orders", { body })
+        : await persist("order", "POST", "/orders", { body });
     if (!result?.ok) return;
     write("ordered", { id });
     const read = await call("read", "GET", `/orders/${id}`, { expected: [200, 404] });
@@ -112,7 +115,9 @@ const limits = () =>
   repeat(2500, async (n) => {
     const from = Date.now();
     const headers = { "x-key": `k${n}` };
-    const calls = Array.from({ length: burst }, () => call("limit", "GET", "/limited", { headers, expected: [200, 429] }));
+    const calls = Array.from({ length: burst }, () =>
+      call("limit", "GET", "/limited", { headers, expected: [200, 429] }),
+    );
     const results = await Promise.all(calls);
     const allowed = results.filter(({ status }) => status === 200).length;
     const unknown = results.filter(({ ok }) => !ok).length;
@@ -219,7 +224,9 @@ async function subscriber(client) {
       (socket) => socket.send(JSON.stringify({ type: "connection_init" })),
       (message, socket) => {
         if (message.type === "connection_ack") {
-          socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: "subscription { ticked { n } }" } }));
+          socket.send(
+            JSON.stringify({ id: "1", type: "subscribe", payload: { query: "subscription { ticked { n } }" } }),
+          );
         } else if (message.type === "next") write("next", { session: name, n: message.payload.data.ticked.n });
         else if (message.type === "ping") socket.send(JSON.stringify({ type: "pong" }));
         else if (message.type === "error" || message.type === "complete") {

@@ -86,7 +86,11 @@ export class Machine {
   async memory() {
     const pids = [this.#program.pid, ...(await this.workers())];
     const { output } = await run("ps", ["-p", pids.join(","), "-o", "rss="]);
-    return output.trim().split(/\s+/).map(Number).reduce((sum, size) => sum + size, 0);
+    return output
+      .trim()
+      .split(/\s+/)
+      .map(Number)
+      .reduce((sum, size) => sum + size, 0);
   }
 
   async close() {

@@ -36,7 +36,14 @@ const tables = `
  * Runs the application on several machines under load, lets the faults of the seed happen, and judges what is left. Resolves to
  * the failures, the counts and the picture. `keep` is a folder for the ledger and the logs.
  */
-export async function runGameDay({ seed, minutes = 0, brokerName = "kafka", log = () => {}, keep = null, faults: given = null }) {
+export async function runGameDay({
+  seed,
+  minutes = 0,
+  brokerName = "kafka",
+  log = () => {},
+  keep = null,
+  faults: given = null,
+}) {
   const folder = await mkdtemp(join(tmpdir(), "stoa-game-day-"));
   // PostgreSQL runs as another user.
   await chmod(folder, 0o755);
@@ -95,7 +102,8 @@ export async function runGameDay({ seed, minutes = 0, brokerName = "kafka", log 
       await postgres.query(`alter table ticks add column version_${version} int`);
       await writeFile(versionFile, String(version));
       for (const machine of machines) machine.reload();
-      return async () => (await Promise.all(machines.map((one) => versionsOf(one)))).every((list) => list === `${version}`);
+      return async () =>
+        (await Promise.all(machines.map((one) => versionsOf(one)))).every((list) => list === `${version}`);
     };
     const happened = [];
     const running = new Map();
@@ -115,7 +123,10 @@ export async function runGameDay({ seed, minutes = 0, brokerName = "kafka", log 
     log("the load ends");
     await clients.close(300_000);
     failures.push(...clients.failures);
-    const isSettled = async () => (await Promise.all([openSagas(postgres), leftMessages(postgres), missingTicks(postgres, ledger)])).every((count) => count === 0);
+    const isSettled = async () =>
+      (await Promise.all([openSagas(postgres), leftMessages(postgres), missingTicks(postgres, ledger)])).every(
+        (count) => count === 0,
+      );
     log("what is left is worked off");
     if (!(await eventually(isSettled, 180_000, 1000))) log("it was not worked off in time");
     await eventually(async () => (await missingMails(postgres)) === 0, 60_000, 1000);
@@ -167,7 +178,8 @@ export async function runGameDay({ seed, minutes = 0, brokerName = "kafka", log 
     }
   } finally {
     if (keep !== null) await keepFiles(folder, keep);
-    for (const stop of stops.reverse()) await Promise.resolve(stop()).catch((error) => log(`at the end: ${error.message}`));
+    for (const stop of stops.reverse())
+      await Promise.resolve(stop()).catch((error) => log(`at the end: ${error.message}`));
   }
 }
 
@@ -211,7 +223,9 @@ async function versionsOf({ address }) {
 }
 
 async function stateOf(machines, postgres) {
-  const [{ count }] = await postgres.query("select count(*)::int from pg_stat_activity where application_name = 'stoa'");
+  const [{ count }] = await postgres.query(
+    "select count(*)::int from pg_stat_activity where application_name = 'stoa'",
+  );
   const memory = await Promise.all(machines.map((machine) => machine.memory()));
   return { connections: count, megabytes: memory.map((size) => Math.round(size / 1024)) };
 }
@@ -227,7 +241,9 @@ const missingMails = (postgres) =>
   );
 
 async function missingTicks(postgres, ledger) {
-  const found = new Set((await postgres.query("select key, number from ticks")).map(({ key, number }) => `${key}-${number}`));
+  const found = new Set(
+    (await postgres.query("select key, number from ticks")).map(({ key, number }) => `${key}-${number}`),
+  );
   return ledger.read("ticked").filter(({ key, number }) => !found.has(`${key}-${number}`)).length;
 }
 

@@ -22,9 +22,27 @@ export function timelineSvg({ http, faults, title }) {
   const faultsTop = 3 * (panel + gap) + 30;
   const height = faultsTop + rows.length * 15 + 30;
   const parts = [
-    chart("requests/s", 30, "#2563eb", bins.map(({ ok }) => perSecond(ok)), false),
-    chart("errors/s", 30 + panel + gap, "#dc2626", bins.map(({ failed }) => perSecond(failed)), false),
-    chart("p99 ms (log)", 30 + 2 * (panel + gap), "#7c3aed", bins.map(({ times }) => p99(times) ?? 0), true),
+    chart(
+      "requests/s",
+      30,
+      "#2563eb",
+      bins.map(({ ok }) => perSecond(ok)),
+      false,
+    ),
+    chart(
+      "errors/s",
+      30 + panel + gap,
+      "#dc2626",
+      bins.map(({ failed }) => perSecond(failed)),
+      false,
+    ),
+    chart(
+      "p99 ms (log)",
+      30 + 2 * (panel + gap),
+      "#7c3aed",
+      bins.map(({ times }) => p99(times) ?? 0),
+      true,
+    ),
     ...rows.flatMap((row, index) => row.map((fault) => bar(fault, faultsTop + index * 15))),
     ...minutes(),
   ];
@@ -50,8 +68,12 @@ ${parts.join("\n")}
 
   function bar({ name, begin: from, end: to }, top) {
     const wide = Math.max(2, x(to ?? end) - x(from));
-    const shades = faults.length > 60 ? "" : `<rect x="${x(from)}" y="30" width="${wide}" height="${faultsTop - 40}" fill="#f59e0b" opacity="0.12"/>`;
-    const text = faults.length > 60 ? "" : `<text x="${x(from) + 2}" y="${top + 10}" font-size="9">${escape(name)}</text>`;
+    const shades =
+      faults.length > 60
+        ? ""
+        : `<rect x="${x(from)}" y="30" width="${wide}" height="${faultsTop - 40}" fill="#f59e0b" opacity="0.12"/>`;
+    const text =
+      faults.length > 60 ? "" : `<text x="${x(from) + 2}" y="${top + 10}" font-size="9">${escape(name)}</text>`;
     return `<g>${shades}<rect x="${x(from)}" y="${top}" width="${wide}" height="12" fill="#f59e0b" opacity="0.7"><title>${escape(name)}</title></rect>${text}</g>`;
   }
 

@@ -69,10 +69,10 @@ function checkOrders({ read, tables, report, counts }) {
     [...shipped.keys()].filter((id) => !good.includes(id)),
   );
   const paid = tables.payments.filter(({ refunded }) => !refunded).map(({ key }) => key.slice("checkout-".length));
-  report(
-    "payments that do not fit",
-    [...good.filter((id) => !paid.includes(id)), ...paid.filter((id) => !good.includes(id))],
-  );
+  report("payments that do not fit", [
+    ...good.filter((id) => !paid.includes(id)),
+    ...paid.filter((id) => !good.includes(id)),
+  ]);
   const sold = good.reduce((sum, id) => sum + placed.get(id).quantity, 0);
   if (tables.stock !== tables.initialStock - sold) {
     report("stock", [`${tables.initialStock - tables.stock} are gone, ${sold} were sold`]);
@@ -251,7 +251,9 @@ function checkErrors({ read, report, counts }) {
     "undocumented errors",
     failed
       .filter(({ status, error }) => (error === undefined ? !unavailable.includes(status) : !broken.includes(error)))
-      .map(({ op, at, status, error, text }) => `${op} at ${new Date(at).toISOString()}: ${status ?? error} ${text ?? ""}`),
+      .map(
+        ({ op, at, status, error, text }) => `${op} at ${new Date(at).toISOString()}: ${status ?? error} ${text ?? ""}`,
+      ),
   );
   counts.requests = http.length;
   counts.errors = failed.length;

@@ -172,10 +172,13 @@ describe.skipIf(server === "")("the pool", () => {
     await db.execute("create table widened (n int)");
     const texts = ["select * from widened", "select * from widened where n = 1", "table widened"];
     const inTransaction = (retry?: number) =>
-      db.transaction(async (tx) => {
-        for (const text of texts) await tx.fetch(text);
-        await tx.fetch("select pg_sleep(0.05)");
-      }, retry === undefined ? {} : { retry });
+      db.transaction(
+        async (tx) => {
+          for (const text of texts) await tx.fetch(text);
+          await tx.fetch("select pg_sleep(0.05)");
+        },
+        retry === undefined ? {} : { retry },
+      );
     const onAll = () => Promise.all([1, 2, 3, 4].map(() => inTransaction()));
     // Each transaction has a connection of its own: all of them have the statements prepared.
     await onAll();
