@@ -48,7 +48,7 @@ export function timelineSvg({ http, faults, title }) {
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">
 <rect width="${width}" height="${height}" fill="#fff"/>
-<text x="${left}" y="16" font-size="13">${escape(title)}</text>
+<text x="${left}" y="16" font-size="13">${escaped(title)}</text>
 ${parts.join("\n")}
 </svg>
 `;
@@ -73,8 +73,8 @@ ${parts.join("\n")}
         ? ""
         : `<rect x="${x(from)}" y="30" width="${wide}" height="${faultsTop - 40}" fill="#f59e0b" opacity="0.12"/>`;
     const text =
-      faults.length > 60 ? "" : `<text x="${x(from) + 2}" y="${top + 10}" font-size="9">${escape(name)}</text>`;
-    return `<g>${shades}<rect x="${x(from)}" y="${top}" width="${wide}" height="12" fill="#f59e0b" opacity="0.7"><title>${escape(name)}</title></rect>${text}</g>`;
+      faults.length > 60 ? "" : `<text x="${x(from) + 2}" y="${top + 10}" font-size="9">${escaped(name)}</text>`;
+    return `<g>${shades}<rect x="${x(from)}" y="${top}" width="${wide}" height="12" fill="#f59e0b" opacity="0.7"><title>${escaped(name)}</title></rect>${text}</g>`;
   }
 
   function minutes() {
@@ -100,4 +100,4 @@ function lanes(faults) {
 }
 
 const round = (value) => Math.round(value * 10) / 10;
-const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
