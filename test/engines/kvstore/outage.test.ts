@@ -122,6 +122,24 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
     });
   });
 
+  it("A store whose memory is used up: limits are counted without it, responses are made, and what must be kept gets 503", async () => {
+    const { app, tokens, get, post } = await presentStore();
+    const token = tokens.createToken({ sub: "ada" });
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await get("/token", { headers })).status).toBe(200);
+    await app.kvstore.client.call("config", "set", "maxmemory", "1");
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await get("/limited")).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    for (const made of [1, 2]) expect(await (await get("/cached")).json()).toEqual({ made });
+    expect((await post("/invalidate")).status).toBe(503);
+    await expect(tokens.revoke(token)).rejects.toMatchObject({ status: 503 });
+    expect((await get("/token", { headers })).status).toBe(200);
+    await app.kvstore.client.call("config", "set", "maxmemory", "0");
+    await tokens.revoke(token);
+    expect((await get("/token", { headers })).status).toBe(401);
+  });
+
   it("Calls fail at once after one that got no reply in time, until the server replies again", async () => {
     const { get, redis, app } = await withoutStore("frozen");
     const reasonOf = (error: Error): string => error.message.replace(/at \S+ /, "");
