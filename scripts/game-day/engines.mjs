@@ -155,11 +155,18 @@ async function freeze(pid, seconds) {
   process.kill(pid, "SIGCONT");
 }
 
-/** Sends one command to Redis; resolves when it has replied. */
+/** The numbers that Redis knows about itself. */
+export async function redisInfo(port) {
+  const lines = (await command(port, "info")).matchAll(/^(\w+):(\d+)\r$/gm);
+  return Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]));
+}
+
+/** Sends one command to Redis; resolves to what it replies first. */
 async function command(port, text) {
   const socket = connect(port, "127.0.0.1");
   socket.write(`${text}\r\n`);
   const [reply] = await once(socket, "data");
   socket.destroy();
-  if (!String(reply).startsWith("+OK")) throw new Error(`redis: ${reply}`);
+  if (String(reply).startsWith("-")) throw new Error(`redis: ${reply}`);
+  return String(reply);
 }

@@ -25,7 +25,7 @@ const initialStock = 1_000_000_000;
 const limit = 10;
 const burst = 50;
 
-const tables = `
+export const tables = `
   create table stock (sku text primary key, price int not null, available int not null check (available >= 0));
   insert into stock values ('tea', 5, ${initialStock});
   create table pages (key text primary key, value int not null);
