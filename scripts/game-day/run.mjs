@@ -151,7 +151,7 @@ export async function runGameDay({
 
     async function hurt(fault) {
       const name = describeFault(fault);
-      const entry = { name, kind: fault.kind, begin: Date.now(), end: null };
+      const entry = { name, kind: fault.kind, target: fault.target, begin: Date.now(), end: null };
       happened.push(entry);
       log(`${((entry.begin - start) / 1000).toFixed(1)} s: ${name}`);
       try {

@@ -212,12 +212,20 @@ function checkSessions({ read, report, counts }) {
   counts.sessions = sessions.size;
 }
 
+/** True if a machine may count a limit without the store: because of this fault it cannot reach it in time. */
+function partsFromStore({ kind, target }) {
+  return kind.includes("redis") || kind.startsWith("freeze") || target === "redis" || target === "engines";
+}
+
 /** A limit is exact over all machines. While the store is away the supervisor of each machine counts. */
 function checkLimits({ read, faults, machines, report, counts }) {
   const wrong = [];
   let exact = 0;
   for (const { key, from, to, allowed, unknown, limit } of read("limited")) {
-    const hurt = faults.some(({ begin, end }) => begin < to && (end ?? Number.POSITIVE_INFINITY) + limitSlack > from);
+    const hurt = faults.some(
+      (fault) =>
+        partsFromStore(fault) && fault.begin < to && (fault.end ?? Number.POSITIVE_INFINITY) + limitSlack > from,
+    );
     const most = hurt ? limit * (machines + 1) : limit;
     const least = hurt || unknown > 0 ? 0 : limit;
     if (allowed > most || allowed < least) wrong.push(`${key}: ${allowed} of ${limit}${hurt ? " in a fault" : ""}`);

@@ -95,13 +95,18 @@ describe("the verdict on a game day", () => {
     expect(verdictOn(changes).join("\n")).toContain(name);
   });
 
-  it("During a fault each machine counts a limit for itself, and no more", () => {
-    const limited = (allowed: number) => ({
+  it("While machines may be without the store each counts a limit for itself, and no more", () => {
+    const limited = (allowed: number, fault: Entry) => ({
       entries: { limited: [{ key: "k", from: 10, to: 20, allowed, unknown: 0, limit: 10 }] },
-      faults: [{ begin: 0, end: 15 }],
+      faults: [{ begin: 0, end: 15, ...fault }],
     });
-    expect(verdictOn(limited(40))).toEqual([]);
-    expect(verdictOn(limited(41))).toHaveLength(1);
+    for (const fault of [{ kind: "restart redis" }, { kind: "partition", target: "engines" }]) {
+      expect(verdictOn(limited(40, fault))).toEqual([]);
+      expect(verdictOn(limited(41, fault))).toHaveLength(1);
+    }
+    for (const fault of [{ kind: "kill machine" }, { kind: "partition", target: "broker" }]) {
+      expect(verdictOn(limited(11, fault))).toHaveLength(1);
+    }
   });
 
   it("Errors of a server that is away are documented", () => {
