@@ -8,6 +8,14 @@ export interface BrokerChoice {
   readonly url?: string | undefined;
 }
 
+/** The names of their health checks. */
+export const brokerChecks: Readonly<Record<BrokerName, string>> = {
+  memory: "memory_broker",
+  kafka: "kafka",
+  amqp: "amqp",
+  sqs: "cloud_queue",
+};
+
 export function brokerOf(env: Readonly<Record<string, string | undefined>>): BrokerChoice {
   const broker = env["BROKER"] ?? "memory";
   if (!["memory", "kafka", "amqp", "sqs"].includes(broker)) {

@@ -23,7 +23,7 @@ export const orderList = projection("order-list", {
   },
 });
 
-/** The stream of an order is the name of the class and the id: `Order-o1`. */
+/** The stream of an order is the name of the class, with a small first letter, and the id: `order-o1`. */
 function idOf(stream: string): string {
   return stream.slice(stream.indexOf("-") + 1);
 }

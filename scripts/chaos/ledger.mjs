@@ -13,17 +13,24 @@ export class Ledger {
 
   /** All entries of a kind, in the order of their time. The clock is that of the machine, the same for all processes. */
   read(kind) {
-    const entries = [];
+    return this.readAll().get(kind) ?? [];
+  }
+
+  /** The entries of all kinds, by their kind. */
+  readAll() {
+    const kinds = new Map();
     for (const file of readdirSync(this.folder)) {
       const lines = readFileSync(join(this.folder, file), "utf8").split("\n");
       // A line without an end was being written when its process was killed.
       lines.pop();
       for (const line of lines) {
         const entry = JSON.parse(line);
-        if (entry.kind === kind) entries.push(entry);
+        if (!kinds.has(entry.kind)) kinds.set(entry.kind, []);
+        kinds.get(entry.kind).push(entry);
       }
     }
-    return entries.sort((a, b) => (BigInt(a.time) < BigInt(b.time) ? -1 : 1));
+    for (const entries of kinds.values()) entries.sort((a, b) => (BigInt(a.time) < BigInt(b.time) ? -1 : 1));
+    return kinds;
   }
 }
 

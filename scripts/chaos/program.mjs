@@ -13,6 +13,8 @@ export class Program {
   #args;
   #env;
   #command;
+  #group;
+  #output;
   #child = null;
   #ended = false;
   #stopped = false;
@@ -20,9 +22,16 @@ export class Program {
   /** Ends that no fault explains: errors that nobody caught, and processes that did not end when they were asked to. */
   failures = [];
 
-  constructor(file, args, { env = {}, command = process.execPath } = {}) {
+  /** `group` sends signals to the processes that it has started too; `output` is a file descriptor for what it prints. */
+  constructor(
+    file,
+    args,
+    { env = {}, command = process.execPath, group = false, output = /** @type {any} */ ("ignore") } = {},
+  ) {
     this.#file = file;
     this.#args = args;
+    this.#group = group;
+    this.#output = output;
     this.#env = { ...process.env, ...env };
     this.#command = command;
     this.#start();
@@ -32,23 +41,19 @@ export class Program {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  get pid() {
+    return this.#child.pid;
+  }
+
   /** The faults that any process can have. */
   get faults() {
     return {
-      kill: async (random) => {
-        await this.#stop("SIGKILL");
-        await pause(random.between(0, 500));
-        this.#start();
-      },
+      kill: (random) => this.kill(random.between(0, 500)),
       term: async () => {
         await this.#stop("SIGTERM");
         this.#start();
       },
-      stop: async (random) => {
-        this.#signal("SIGSTOP");
-        await pause(random.between(500, 8000));
-        this.#signal("SIGCONT");
-      },
+      stop: (random) => this.freeze(random.between(500, 8000)),
       starve: async (random) => {
         // It runs a fifth of the time.
         const end = Date.now() + random.between(1000, 3000);
@@ -60,6 +65,19 @@ export class Program {
         }
       },
     };
+  }
+
+  /** Kills it, and starts it again after a while. */
+  async kill(milliseconds) {
+    await this.#stop("SIGKILL");
+    await pause(milliseconds);
+    this.#start();
+  }
+
+  async freeze(milliseconds) {
+    this.#signal("SIGSTOP");
+    await pause(milliseconds);
+    this.#signal("SIGCONT");
   }
 
   /** Ends it in good order, for good. */
@@ -78,7 +96,8 @@ export class Program {
     this.#stopped = false;
     const child = spawn(this.#command, [this.#file, ...this.#args], {
       env: this.#env,
-      stdio: ["ignore", "ignore", "pipe"],
+      stdio: ["ignore", this.#output, "pipe"],
+      detached: this.#group,
     });
     child.stderr.on("data", (chunk) => {
       this.errors = `${this.errors}${chunk}`.slice(-4000);
@@ -95,17 +114,20 @@ export class Program {
   }
 
   #signal(signal) {
-    if (this.running) this.#child.kill(signal);
+    if (!this.running) return;
+    // Workers end as their supervisor tells them.
+    if (this.#group && signal !== "SIGTERM") process.kill(-this.#child.pid, signal);
+    else this.#child.kill(signal);
   }
 
   async #stop(signal, patience = 150_000) {
     this.#stopped = true;
     if (!this.running) return;
     const exit = once(this.#child, "exit");
-    this.#child.kill(signal);
+    this.#signal(signal);
     const timer = setTimeout(() => {
       this.failures.push(`a process did not end within ${patience / 1000} s of ${signal}: ${this.errors}`);
-      this.#child.kill("SIGKILL");
+      this.#signal("SIGKILL");
     }, patience);
     const [code] = await exit;
     clearTimeout(timer);

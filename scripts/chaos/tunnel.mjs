@@ -8,20 +8,23 @@ const responseTime = 30;
  * A way to a server that can be cut and mended, and that can fail as networks do:
  *
  * - `cut` breaks all connections and refuses new ones until `mend`.
- * - `stall` holds all bytes back until `flow`; then they arrive.
+ * - `stall` holds all bytes back until `flow`; then they arrive. `stall("responses")` and `stall("requests")` hold one way.
+ * - `delay` lets each byte take that many milliseconds longer.
  * - `deafen` forwards requests and drops responses, until `mend` after a `cut`: work is done, and its client does not know.
  * - `orphan` breaks connections for the client only: the server does not learn that the client is gone.
  * - `mute` breaks connections for the server only: the client gets neither a response nor an error.
  * - `swallow` forwards the next request that a function accepts, and breaks its connection when the response has come: the
  *   client never sees it. Resolves then.
  */
-export async function startTunnel(targetPort) {
+export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   const pairs = new Set();
   const orphans = new Set();
   const muted = new Set();
   let server = null;
   let port = 0;
-  let stalled = false;
+  /** The ways that are held back. */
+  let stalled = new Set();
+  let delay = 0;
   let deaf = false;
   let swallowing = null;
   const swallow = (pair) => {
@@ -38,34 +41,37 @@ export async function startTunnel(targetPort) {
   };
 
   const link = (client) => {
-    const target = connect(targetPort, "127.0.0.1");
+    const target = connect(targetPort, host);
     const pair = { client, target, whole: true, deaf: false };
     pairs.add(pair);
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
+    for (const [from, to, way] of [
+      [client, target, "requests"],
+      [target, client, "responses"],
     ]) {
+      const later = lateCalls();
       from.setNoDelay(true);
       from.on("error", () => {});
       from.on("data", (chunk) => {
         if (!pair.whole || ((deaf || pair.deaf) && from === target)) return;
         if (from === client && swallowing?.accepts(chunk)) swallow(pair);
-        if (!to.write(chunk)) from.pause();
+        later(delay, () => {
+          if (!to.write(chunk)) from.pause();
+        });
       });
       to.on("drain", () => {
-        if (!stalled) from.resume();
+        if (!stalled.has(way)) from.resume();
       });
       from.on("end", () => {
-        if (pair.whole) to.end();
+        if (pair.whole) later(delay, () => to.end());
       });
       from.on("close", () => {
         orphans.delete(from);
         muted.delete(from);
         if (!pair.whole) return;
         pairs.delete(pair);
-        to.destroy();
+        later(delay, () => to.destroy());
       });
-      if (stalled) from.pause();
+      if (stalled.has(way)) from.pause();
     }
   };
   const listen = async () => {
@@ -95,10 +101,11 @@ export async function startTunnel(targetPort) {
     }
     pairs.clear();
   };
-  const hold = (value) => {
-    stalled = value;
+  const hold = (ways) => {
+    stalled = new Set(ways);
     for (const { client, target } of pairs) {
-      for (const end of [client, target]) value ? end.pause() : end.resume();
+      stalled.has("requests") ? client.pause() : client.resume();
+      stalled.has("responses") ? target.pause() : target.resume();
     }
   };
   await listen();
@@ -110,8 +117,11 @@ export async function startTunnel(targetPort) {
       await cut();
       for (const target of orphans) target.destroy();
     },
-    stall: () => hold(true),
-    flow: () => hold(false),
+    stall: (...ways) => hold(ways.length > 0 ? ways : ["requests", "responses"]),
+    flow: () => hold([]),
+    delay(milliseconds) {
+      delay = milliseconds;
+    },
     deafen() {
       deaf = true;
     },
@@ -121,5 +131,19 @@ export async function startTunnel(targetPort) {
       new Promise((resolve) => {
         swallowing = { accepts, resolve };
       }),
+  };
+}
+
+/** Calls functions after a delay, in their order, also when the delay changes. */
+function lateCalls() {
+  const waiting = [];
+  const run = () => {
+    while (waiting.length > 0 && waiting[0].due <= performance.now()) waiting.shift().call();
+    if (waiting.length > 0) setTimeout(run, waiting[0].due - performance.now());
+  };
+  return (delay, call) => {
+    if (delay === 0 && waiting.length === 0) return call();
+    waiting.push({ due: performance.now() + delay, call });
+    if (waiting.length === 1) setTimeout(run, delay);
   };
 }

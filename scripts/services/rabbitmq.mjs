@@ -60,6 +60,7 @@ export async function startRabbit(folder, port, ports = null) {
     stop,
     ports: [distribution, names],
     kill: () => killTree(child.pid),
+    signal: (name) => killTree(child.pid, name),
     /** Runs `rabbitmqctl` on the node. */
     async ctl(...args) {
       const { code, output } = await run(script.replace(/rabbitmq-server$/, "rabbitmqctl"), args, { env });
@@ -68,8 +69,8 @@ export async function startRabbit(folder, port, ports = null) {
   };
 }
 
-/** Ends a process and everything below it at once. */
-async function killTree(pid) {
+/** Ends a process and everything below it at once, or sends another signal to all of them. */
+async function killTree(pid, signal = "SIGKILL") {
   const { output } = await run("ps", ["-e", "-o", "pid=,ppid="]);
   const children = new Map();
   for (const line of output.trim().split("\n")) {
@@ -79,7 +80,7 @@ async function killTree(pid) {
   const below = (id) => [id, ...(children.get(id) ?? []).flatMap(below)];
   for (const id of below(pid)) {
     try {
-      process.kill(id, "SIGKILL");
+      process.kill(id, signal);
     } catch {
       // It has ended already.
     }

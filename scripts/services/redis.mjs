@@ -43,6 +43,6 @@ export default {
       await stop();
       throw error;
     }
-    return { value: `redis://127.0.0.1:${port}`, stop };
+    return { value: `redis://127.0.0.1:${port}`, stop, pid: child.pid };
   },
 };

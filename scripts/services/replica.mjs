@@ -30,6 +30,10 @@ export default {
     const control = [`${programs}/pg_ctl`, "-D", data, "-l", join(folder, "log"), "-w"];
     await execute(as, [...control, "start"]);
     const stop = () => execute(as, [...control, "-m", "immediate", "stop"]);
-    return { value: `postgres://${primary.username}@127.0.0.1:${port}/postgres`, stop };
+    /** Ends the server like a crash, and starts it again. */
+    const restart = () => execute(as, [...control, "-m", "immediate", "restart"]);
+    /** Makes it a primary. */
+    const promote = () => execute(as, [...control, "promote"]);
+    return { value: `postgres://${primary.username}@127.0.0.1:${port}/postgres`, stop, restart, promote };
   },
 };

@@ -42,6 +42,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
   readonly exceptions = new ExceptionHandlers();
   readonly lifecycle: Lifecycle;
   readonly sockets = new WebSocketRegistry();
+  replaced = false;
   bodyLimit: number = defaultBodyLimit;
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
@@ -232,7 +233,12 @@ export class AppHost implements Host, RunTarget, RouteSink {
     return this.lifecycle.start(this, () => this.#compile());
   }
 
-  beginDrain(): void {
+  announceDrain(): void {
+    this.lifecycle.announceDrain();
+  }
+
+  beginDrain(replaced = false): void {
+    this.replaced = replaced;
     void this.lifecycle.drain(this);
   }
 

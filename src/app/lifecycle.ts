@@ -66,9 +66,14 @@ export class Lifecycle {
     throw new Error(`${call} in a startup hook would wait forever: it waits for the start, and the start for the hook`);
   }
 
+  /** Readiness fails from now on; nothing else changes yet. */
+  announceDrain(): void {
+    if (this.#phase === "started") this.#phase = "draining";
+  }
+
   /** Informs the features that the server drains. Never rejects; `stop` waits for it. */
   drain(host: Host): Promise<void> {
-    if (this.#phase === "started") this.#phase = "draining";
+    this.announceDrain();
     return (this.#draining ??= this.#drain(host));
   }
 

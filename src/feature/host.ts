@@ -24,6 +24,8 @@ export interface Host extends StoreSource {
   readonly debug: boolean;
   readonly env: "development" | "production";
   readonly phase: Phase;
+  /** True if it ends because another process serves in its place. */
+  readonly replaced: boolean;
   readonly settings: RunSettings;
   /** Throws once the application has been started: `call` comes too late. */
   assertOpen(call: string): void;

@@ -25,7 +25,7 @@ export interface Charge {
   /** The file that names its routes. */
   readonly routes: number | null;
   /** Called with true when it is ready, and with false when it has ended before. */
-  readonly onStart: (isReady: boolean) => void;
+  onStart: (isReady: boolean) => void;
 }
 
 /** Messages kept for a worker that does not take them. A stuck one must not fill the memory of the supervisor. */
@@ -35,10 +35,12 @@ export function pidOf(charge: Charge): { pid: number | undefined } {
   return { pid: charge.worker.process.pid };
 }
 
-export function send(charge: Charge, message: ParentMessage): void {
-  if (charge.waiting >= maxWaiting || !charge.worker.isConnected()) return;
+/** False if the message is not sent, because the worker takes none. */
+export function send(charge: Charge, message: ParentMessage): boolean {
+  if (charge.waiting >= maxWaiting || !charge.worker.isConnected()) return false;
   charge.waiting++;
   charge.worker.send(message, () => {
     charge.waiting--;
   });
+  return true;
 }

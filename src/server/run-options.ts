@@ -23,6 +23,11 @@ const processFields = {
   /** Time from the signal to stop until the process is gone, whatever clients do. Default 10 seconds. */
   shutdownTimeout: option.duration("10s", 0, longestTimer),
   /**
+   * Time after the signal to stop in which readiness responds with 503 and all requests are still served, for load balancers
+   * to notice; `shutdownTimeout` begins after it. Default 0.
+   */
+  drainDelay: option.duration(0, 0, longestTimer),
+  /**
    * Time without a turn of the event loop after which a process counts as stuck and is killed; 0 for no limit. There is no
    * limit while a debugger is attached. Default: 30 seconds, and 0 in a single process in debug mode.
    */
@@ -63,6 +68,7 @@ export interface RunPlan {
   readonly http2: Http2Fields | null;
   readonly limits: ServerLimits;
   readonly shutdownTimeout: number;
+  readonly drainDelay: number;
   readonly stuckTimeout: number;
   readonly refuseDeadlyRoutes: number;
   readonly banner: boolean;
@@ -115,6 +121,7 @@ export function planRun(
     http2,
     limits: limitsOf(given),
     shutdownTimeout: given.shutdownTimeout,
+    drainDelay: given.drainDelay,
     stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),
     refuseDeadlyRoutes: given.refuseDeadlyRoutes,
     banner: given.banner ?? exit,

@@ -46,8 +46,10 @@ export interface RunTarget {
   watchRoutes?(watch: RouteWatch): void;
   /** Freezes the routes and runs the startup hooks; rejects when one fails. */
   start(): Promise<void>;
-  /** The server has begun to drain: not ready any more, open WebSockets are closed with 1001. */
-  beginDrain(): void;
+  /** The server will drain soon: not ready any more. */
+  announceDrain?(): void;
+  /** The server has begun to drain: not ready any more, open WebSockets are closed with 1001, or 1012 if another takes over. */
+  beginDrain(replaced?: boolean): void;
   /** Runs the shutdown hooks in reverse, each one even when another fails. False when one has failed. */
   stop(): Promise<boolean | void>;
   /** Loads the state that a supervisor keeps for all its workers. Called in the supervisor, when one needs it. */

@@ -15,8 +15,11 @@ export interface Service {
   readonly refusals: Refusals;
   /** Reads the files of certificates and keys again. */
   reloadCertificates(): void;
-  /** Waits for requests in flight, ends the rest, runs the shutdown hooks. False if one of these failed. */
-  close(seconds: number): Promise<boolean>;
+  /**
+   * Waits for requests in flight, ends the rest, runs the shutdown hooks. False if one of these failed. `replaced` is true if
+   * another process serves already.
+   */
+  close(seconds: number, replaced?: boolean): Promise<boolean>;
 }
 
 /** Runs the startup hooks, then listens; rejects when either fails, with nothing left behind. */
@@ -53,9 +56,9 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
       address,
       refusals,
       reloadCertificates: () => keeper?.reload(),
-      close: (seconds) => {
+      close: (seconds, replaced = false) => {
         keeper?.close();
-        return (closing ??= close(target, transport, seconds));
+        return (closing ??= close(target, transport, seconds, replaced));
       },
     };
   } catch (error) {
@@ -71,11 +74,11 @@ async function transportOf(plan: RunPlan, { name }: ChosenTransport): Promise<Tr
   return name === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }
 
-async function close(target: RunTarget, transport: Transport, seconds: number): Promise<boolean> {
+async function close(target: RunTarget, transport: Transport, seconds: number, replaced: boolean): Promise<boolean> {
   const end = performance.now() + seconds * 1000;
   // The shutdown hooks need their share even when a client never closes its connection.
   const share = Math.min(1000, seconds * 200);
-  target.beginDrain();
+  target.beginDrain(replaced);
   await turns(3);
   const drained = await within(
     transport.drain().then(() => true),

@@ -8,7 +8,8 @@ export class WebSocketRegistry {
   debug = false;
   readonly #open = new Set<Channel>();
   readonly #running = new Set<Promise<void>>();
-  #draining = false;
+  /** The code and the reason of the end; null before it. */
+  #farewell: readonly [code: number, reason: string] | null = null;
 
   get size(): number {
     return this.#open.size;
@@ -16,7 +17,7 @@ export class WebSocketRegistry {
 
   /** True if new sockets are refused: the application is shutting down. */
   get draining(): boolean {
-    return this.#draining;
+    return this.#farewell !== null;
   }
 
   /** Keeps a socket until it is closed, and its handler until it has returned. */
@@ -25,7 +26,7 @@ export class WebSocketRegistry {
     void socket.closed.then(() => this.#open.delete(socket));
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
-    if (this.#draining) void socket.close(1001);
+    if (this.#farewell !== null) void socket.close(...this.#farewell);
   }
 
   /**
@@ -34,7 +35,7 @@ export class WebSocketRegistry {
    */
   async closeAll(code: number = 1001, reason: string = "", grace: number = 2): Promise<void> {
     checkClose(code, reason);
-    this.#draining = true;
+    this.#farewell = [code, reason];
     if (this.#open.size === 0 && this.#running.size === 0) return;
     for (const socket of this.#open) void socket.close(code, reason);
     await within(Promise.all(this.#running), grace * 1000);

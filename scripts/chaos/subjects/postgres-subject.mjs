@@ -96,7 +96,7 @@ function serverFaults(server) {
 }
 
 /** Statements of the rig itself, on the server without the tunnel. A server that is being restarted is asked again. */
-function queries(connectionString) {
+export function queries(connectionString) {
   return async (text, values) => {
     for (let attempt = 0; ; attempt++) {
       const client = new pg.Client({ connectionString });

@@ -1,8 +1,10 @@
+import { unavailable } from "../../errors/unavailable.js";
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
 import type { Duration } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { show } from "../../kit/options.js";
+import { Pace } from "../../kit/time/pace.js";
 import { ValueError } from "../../kit/value-error.js";
 import { settingsOf } from "../../routing/definition.js";
 import {
@@ -49,9 +51,11 @@ interface State {
   general: CacheSettings | null;
   /** Null before the start, and where nothing is cached. */
   cache: ResponseCache | null;
+  /** The log of invalidations that failed. */
+  readonly failures: Pace;
 }
 
-const stateOf = perHost((): State => ({ general: null, cache: null }));
+const stateOf = perHost((): State => ({ general: null, cache: null, failures: new Pace() }));
 
 export const cachingFeature = feature<CachingFeature>({
   name: "response cache",
@@ -67,10 +71,15 @@ export const cachingFeature = feature<CachingFeature>({
         throw new ValueError(`invalidateCache() takes a list of tags, not ${show(tags)}`);
       }
       const done = stateOf(host).cache?.invalidate(list) ?? 0;
+      if (!(done instanceof Promise)) return done;
       // A caller that does not await the promise must not end the process by an unhandled rejection.
-      if (done instanceof Promise)
-        done.catch((error: unknown) => host.logger.error("invalidateCache() failed", { error }));
-      return done;
+      const failed = done.catch((error: unknown) => {
+        const fields = stateOf(host).failures.next();
+        if (fields !== null) host.logger.error("invalidateCache() failed", { ...fields, error });
+        throw unavailable(error);
+      });
+      failed.catch(() => {});
+      return failed;
     },
   },
   routeOptions: { cache: { check: isCacheOption, blueprint: true } },

@@ -15,6 +15,8 @@ export class HealthCheckConfig extends config(
     version: option(is.text),
     /** Time for which the outcome of a check is cached. Default 0. */
     cacheSeconds: option.duration(0),
+    /** Names of checks that the application works without: it is then DEGRADED, not DOWN. Default none. */
+    optional: option(is.list<string>(is.text), []),
   },
   { order: ["basePath", "includeSystemInfo"] },
 ) {}

@@ -2,6 +2,7 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { listenForSilentWorkers, silentWorkers } from "../../server/process/silent-workers.js";
 import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe, HealthResult } from "./check.js";
@@ -58,6 +59,15 @@ export const healthFeature = feature<HealthFeature>({
     add("/live", "live");
     add("/ready", "ready");
     add("/startup", "startup");
+  },
+  ready(host) {
+    const { config, checks } = stateOf(host);
+    const names = [...checks].map(({ name }) => name);
+    const unknown = config?.optional.find((name) => !names.includes(name));
+    if (unknown === undefined) return;
+    throw new ValueError(
+      `option 'optional' in HealthCheckConfig names '${unknown}', which is no check: there are ${names.join(", ")}`,
+    );
   },
 });
 

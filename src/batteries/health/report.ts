@@ -30,7 +30,7 @@ export async function healthReport(
   const own = lifecycleOutcome(probe, phase);
   // An application that ends reports it without waiting for a database.
   const skip = own?.status === "DOWN" && probe !== null;
-  const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await runChecks(checks, probe, settings);
+  const asked: ChecksOutcome = skip ? { status: "DOWN", checks: {} } : await runChecks(checks, probe, config, settings);
   return {
     status: own ? worse(own.status, asked.status) : asked.status,
     timestamp: new Date().toISOString(),
@@ -72,6 +72,7 @@ interface ChecksOutcome {
 async function runChecks(
   registered: Iterable<RegisteredCheck>,
   probe: HealthProbe | null,
+  { optional }: HealthCheckConfig,
   settings: CheckSettings,
 ): Promise<ChecksOutcome> {
   const asked = [...registered].filter(({ on }) => probe === null || on.includes(probe));
@@ -82,7 +83,8 @@ async function runChecks(
   for (const [i, { name, critical }] of asked.entries()) {
     const outcome = outcomes[i]!;
     checks[name] = outcome;
-    status = worse(status, outcome.status === "DOWN" && !critical ? "DEGRADED" : outcome.status);
+    const isOptional = !critical || optional.includes(name);
+    status = worse(status, outcome.status === "DOWN" && isOptional ? "DEGRADED" : outcome.status);
   }
   return { status, checks };
 }

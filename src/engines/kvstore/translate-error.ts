@@ -41,6 +41,8 @@ export function reasonOf(error: unknown): string {
     inner = next;
   }
   if (!(inner instanceof Error)) return inner === undefined || inner === null ? "no connection" : String(inner);
+  // The words of ioredis for a connection that broke before the reply name a setting that is not ours.
+  if (inner.name === "MaxRetriesPerRequestError") return "the connection was lost";
   const { code } = inner as { code?: unknown };
   const text = inner.message === "" ? String(code ?? inner.name) : inner.message;
   return typeof code === "string" && !text.includes(code) ? `${text} (${code})` : text;

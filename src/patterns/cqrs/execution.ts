@@ -3,7 +3,7 @@ import { Deadlines } from "../../kit/time/deadlines.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
-import { withJournal } from "../events/cause.js";
+import { type Journal, withJournal } from "../events/cause.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
 import type { IdempotencyKeys } from "./idempotency.js";
 import { CommandTimeout, type Message, type MessageHandler } from "./message.js";
@@ -55,9 +55,9 @@ export class Execution {
     signal: AbortSignal | undefined,
     run: () => Promise<unknown>,
   ): Promise<CommandResult<unknown>> {
-    const journal = { position: 0 };
+    const journal = { position: 0, unchanged: false };
     const value = await withJournal(journal, run);
-    return { value, repeated: false, synced: await this.#sync(message, journal.position, signal) };
+    return { value, repeated: false, synced: await this.#sync(message, journal, signal) };
   }
 
   /** Runs a command whose effect must not be doubled by a second call with the same key. */
@@ -71,7 +71,10 @@ export class Execution {
     const keys = this.#idempotencyKeys();
     signal?.throwIfAborted();
     const taken = await keys.take(message.name, key, input, this.#timeoutOf(message) + 5000);
-    if (taken.known) return { value: taken.result, repeated: true, synced: true };
+    if (taken.known) {
+      const synced = await this.#sync(message, { position: 0, unchanged: true }, signal);
+      return { value: taken.result, repeated: true, synced };
+    }
     let hasEffect = false;
     // Also called for a result that comes after the time is over or the caller is gone: a later call finds it.
     const keep = (value: unknown): Promise<unknown> => {
@@ -124,13 +127,19 @@ export class Execution {
     return message.timeoutMs ?? this.#services.config.commandTimeoutMs;
   }
 
-  async #sync(message: AnyMessage, position: number, signal: AbortSignal | undefined): Promise<boolean> {
+  async #sync(
+    message: AnyMessage,
+    { position, unchanged }: Journal,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
     const { config, eventStore } = this.#services;
-    const store = config.enableEventSync && position > 0 ? eventStore() : null;
+    const store = config.enableEventSync && (position > 0 || unchanged) ? eventStore() : null;
     if (store === null) return true;
     const affected = message.affects ?? store.projections;
+    // The events of an earlier call, whose response was lost, are somewhere before the last one.
+    const upTo = position > 0 || affected.length === 0 ? position : await store.storage.highWaterMark();
     const options = { timeoutMs: milliseconds(config.eventSyncTimeout), ...(signal && { signal }) };
-    const all = await Promise.all(affected.map((projection) => store.waitFor(projection, position, options)));
+    const all = await Promise.all(affected.map((projection) => store.waitFor(projection, upTo, options)));
     return all.every((reached) => reached);
   }
 

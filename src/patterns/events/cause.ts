@@ -7,9 +7,11 @@ interface Surroundings {
   readonly journal: Journal | undefined;
 }
 
-/** The position of the last event that was appended; 0 if there was none. */
 export interface Journal {
+  /** The position of the last event that was appended; 0 if there was none. */
   position: number;
+  /** True if there was nothing to append to an aggregate: an earlier call may have done it. */
+  unchanged: boolean;
 }
 
 /** Made when first needed: an active storage costs every promise a little. */
@@ -21,7 +23,7 @@ export function causedBy<T>(cause: EventMetadata, run: () => T): T {
   return within({ cause: { correlationId, causationId }, journal: storage?.getStore()?.journal }, run);
 }
 
-/** Runs a function; the journal learns the position of its last append. */
+/** Runs a function; the journal learns what it appends. */
 export function withJournal<T>(journal: Journal, run: () => T): T {
   return within({ cause: currentCause(), journal }, run);
 }
@@ -34,6 +36,11 @@ export function currentCause(): EventMetadata | undefined {
 export function noteAppend(position: number): void {
   const journal = storage?.getStore()?.journal;
   if (journal !== undefined) journal.position = Math.max(journal.position, position);
+}
+
+export function noteUnchanged(): void {
+  const journal = storage?.getStore()?.journal;
+  if (journal !== undefined) journal.unchanged = true;
 }
 
 function within<T>(surroundings: Surroundings, run: () => T): T {

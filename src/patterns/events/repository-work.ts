@@ -3,6 +3,7 @@ import type { Queries } from "../../engines/db/database.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { backoff } from "../../kit/time/backoff.js";
 import { Aggregate, type AggregateClass, type AnyAggregate } from "./aggregate.js";
+import { noteUnchanged } from "./cause.js";
 import type { Decider } from "./decider.js";
 import { AggregateNotFound, ConcurrencyError } from "./errors.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
@@ -61,7 +62,10 @@ export class AggregateWork<A extends AnyAggregate> {
     const stream = streamOf(this.#category, plain.id);
     const pending = plain.pending;
     const before = plain.version;
-    if (pending.length === 0) return { version: before, position: 0, known: true };
+    if (pending.length === 0) {
+      noteUnchanged();
+      return { version: before, position: 0, known: true };
+    }
     const result = await this.#source.append(stream, pending, { expectedVersion: before, metadata, tx });
     Aggregate.stored(plain, result.version, pending.length);
     if (!result.known && plain.pending.length === 0) {
@@ -130,7 +134,10 @@ export class DeciderWork<State, Command, Events extends EventMap> {
       const decided = this.#decider.decide(state, command);
       const events = (Array.isArray(decided) ? decided : [decided]) as PlainEvent<Events>[];
       const after = events.reduce((before, event) => this.#decider.evolve(before, event), state);
-      if (events.length === 0) return { state, events, version, position: 0, known: true };
+      if (events.length === 0) {
+        noteUnchanged();
+        return { state, events, version, position: 0, known: true };
+      }
       const stored = events.map(({ type, data }) => ({ type, data, id: nodeCrypto().randomUUID() }));
       const result = await this.#source.append(streamOf(this.#decider.category, id), stored, {
         expectedVersion: version,

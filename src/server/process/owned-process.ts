@@ -26,29 +26,34 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   if (link && link.routes !== null) await recordRoutes(target, link.routes, link.refused);
   const starting: Promise<Service> = watching.then(() => link?.alone()).then(() => serve(target, plan));
 
-  const end = async (code: number, crashed = false): Promise<void> => {
+  const end = async (code: number, why: "told" | "replaced" | "crashed" | "lost"): Promise<void> => {
     if (ending) return;
     ending = true;
     void watching.then((watchdog) => watchdog?.stopping());
-    void link?.send({ stoa: "leaving", told: !crashed });
+    void link?.send({ stoa: "leaving", told: why !== "crashed" });
     // Until then it serves: if all workers drained at once, nobody would listen.
-    if (crashed && link?.role === "worker") await link.replaced(replacementTimeout);
-    process.exit((await drained(starting, shutdownSeconds(plan, link))) ? code : 1);
+    if (why === "crashed" && link?.role === "worker") await link.replaced(replacementTimeout);
+    if (why === "told" && link?.role !== "reload" && plan.drainDelay > 0) {
+      target.announceDrain?.();
+      await new Promise((resolve) => setTimeout(resolve, plan.drainDelay * 1000));
+    }
+    process.exit((await drained(starting, shutdownSeconds(plan, link), why === "replaced")) ? code : 1);
   };
 
   const onCrash = (error: unknown, origin: string): void => {
     logCrash(target, error, origin);
-    void end(1, true);
+    void end(1, "crashed");
   };
 
   const releaseSignals = link
-    ? onParentSignal(() => void end(0))
+    ? onParentSignal(() => void end(0, "told"))
     : onStopSignal((signal, count) => {
         if (count > 1) process.exit(exitCodeOf(signal));
-        void end(0);
+        void end(0, "told");
       });
   process.on("uncaughtException", onCrash);
-  link?.onLost(() => void end(0));
+  link?.onLeave(() => void end(0, "replaced"));
+  link?.onLost(() => void end(0, "lost"));
   survivesBrokenOutput();
 
   const release = (): void => {
@@ -101,7 +106,7 @@ async function watch(plan: RunPlan, link: ParentLink | null): Promise<Watchdog |
     parent: supervised ? link.parent : null,
     orphanSeconds: plan.shutdownTimeout,
     // A worker with an uncaught error first waits for another one.
-    stopSeconds: plan.shutdownTimeout + (supervised ? replacementTimeout / 1000 : 0),
+    stopSeconds: plan.drainDelay + plan.shutdownTimeout + (supervised ? replacementTimeout / 1000 : 0),
     // Of a stuck worker the supervisor takes care.
     ...(link === null && { onStuck: suspendStopSignals }),
     report: link?.report ?? null,
@@ -128,13 +133,13 @@ async function report(
 }
 
 /** Closes the service, or waits for a start that is under way to end and closes then. */
-async function drained(starting: Promise<Service>, seconds: number): Promise<boolean> {
+async function drained(starting: Promise<Service>, seconds: number, replaced: boolean): Promise<boolean> {
   const began = performance.now();
   const overdue = setTimeout(() => process.exit(1), seconds * 1000);
   try {
     const service = await starting.catch(() => undefined);
     clearTimeout(overdue);
-    return (await service?.close(Math.max(0.1, seconds - (performance.now() - began) / 1000))) ?? true;
+    return (await service?.close(Math.max(0.1, seconds - (performance.now() - began) / 1000), replaced)) ?? true;
   } catch {
     return false;
   }

@@ -32,6 +32,8 @@ export type ParentMessage =
   | { readonly stoa: "kept"; readonly server: string | null }
   /** The worker that takes the place of this one, which leaves, is ready. */
   | { readonly stoa: "replaced" }
+  /** Another worker serves in the place of this one: it is to drain and exit. */
+  | { readonly stoa: "leave" }
   | {
       readonly stoa: "listening";
       readonly key: string;
@@ -72,6 +74,8 @@ export interface ParentLink extends ChildRole {
   keep(folder: string): Promise<string | null>;
   /** Waits until the supervisor has one in the place of this process, for so many milliseconds at most. */
   replaced(milliseconds: number): Promise<void>;
+  /** The supervisor has one in the place of this process, which is to end. */
+  onLeave(callback: () => void): void;
   /** The parent has died. */
   onLost(callback: () => void): void;
 }
@@ -166,6 +170,7 @@ function openLink(): ParentLink | null {
         process.once("disconnect", resolve);
         void heard("replaced").then(() => resolve());
       }),
+    onLeave: (callback) => void heard("leave").then(callback),
     onLost: (callback) =>
       void (role.role === "worker" ? onSupervisorLost(callback) : process.once("disconnect", callback)),
   };

@@ -40,7 +40,7 @@ export async function supervise(target: RunTarget, plan: RunPlan): Promise<Runni
       seconds: plan.stuckTimeout,
       parent: null,
       orphanSeconds: 0,
-      stopSeconds: plan.shutdownTimeout,
+      stopSeconds: plan.drainDelay + plan.shutdownTimeout,
       onStuck: suspendStopSignals,
       report: null,
     });
@@ -118,15 +118,18 @@ class Supervisor {
 
   /** Lets every worker drain, then kills those that are left. False if one did not end as it should. */
   async stop(): Promise<boolean> {
+    const { drainDelay, shutdownTimeout } = this.#plan;
     if (!this.#stopping) {
       this.#stopping = true;
       for (const { pending } of this.#places) clearTimeout(pending?.timer);
-      this.#listeners.close();
+      // Until the workers drain, connections are still taken.
+      if (this.#ready === 0 || drainDelay === 0) this.#listeners.close();
+      else setTimeout(() => this.#listeners.close(), drainDelay * 1000);
       for (const { worker } of this.#charges) worker.process.kill("SIGTERM");
       if (this.#charges.size === 0) this.#emptied.resolve();
     }
     // A worker keeps the time itself, and a shorter one; only a worker that is blocked needs this.
-    const overdue = setTimeout(() => this.#kill(), this.#plan.shutdownTimeout * 980);
+    const overdue = setTimeout(() => this.#kill(), drainDelay * 1000 + shutdownTimeout * 980);
     await this.#emptied.promise;
     clearTimeout(overdue);
     return this.#clean;
@@ -295,12 +298,15 @@ class Supervisor {
   }
 
   async #rollOnce(): Promise<boolean> {
-    for (const charge of this.#serving) {
+    const starting = [...this.#charges].filter(({ readyAt }) => readyAt === null);
+    for (const charge of [...this.#serving, ...starting]) {
+      // One that is just starting may have loaded the program before it was changed.
+      if (charge.readyAt === null && !(await started(charge))) continue;
       if (charge.replaced || this.#stopping) continue;
       if (!(await new Promise<boolean>((resolve) => this.#fork(charge.place, charge, resolve)))) return false;
       if (charge.replaced || this.#stopping) continue;
       charge.replaced = true;
-      charge.worker.process.kill("SIGTERM");
+      if (!send(charge, { stoa: "leave" })) charge.worker.process.kill("SIGTERM");
     }
     return true;
   }
@@ -362,4 +368,15 @@ class Supervisor {
   #kill(): void {
     for (const { worker } of this.#charges) worker.process.kill("SIGKILL");
   }
+}
+
+/** True when a worker that is starting is ready, false when it has ended before. */
+function started(charge: Charge): Promise<boolean> {
+  const { onStart } = charge;
+  return new Promise((resolve) => {
+    charge.onStart = (isReady) => {
+      onStart(isReady);
+      resolve(isReady);
+    };
+  });
 }

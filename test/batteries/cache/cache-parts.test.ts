@@ -1,3 +1,4 @@
+import { App, type Logger } from "stoa";
 import { describe, expect, it } from "vitest";
 import { deltaOf, parseCacheControl } from "../../../src/batteries/cache/cache-control.js";
 import { cacheKey } from "../../../src/batteries/cache/cache-key.js";
@@ -258,5 +259,24 @@ describe("the store in memory", () => {
     expect(store.entries).toBe(32);
     expect(store.find("a", () => "99")).toBeDefined();
     expect(store.find("a", () => "0")).toBeUndefined();
+  });
+});
+
+describe("the log of the response cache", () => {
+  it("Invalidations that fail because the store is away get one log line in ten seconds", async () => {
+    class AbsentStore extends MemoryCacheStore {
+      override invalidate(): never {
+        return Promise.reject(new Error("the store is away")) as never;
+      }
+    }
+    const lines: string[] = [];
+    const write = (text: string): void => void lines.push(text);
+    const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+    const app = new App().enableCaching({ store: new AbsentStore(1000) });
+    app.logger = logger;
+    await app.start();
+    for (let i = 0; i < 20; i++) await expect(app.invalidateCache("a")).rejects.toMatchObject({ status: 503 });
+    expect(lines).toEqual(["invalidateCache() failed"]);
+    await app.stop();
   });
 });

@@ -1,6 +1,6 @@
 import { Agent, get as httpGet } from "node:http";
 import { App, ForbiddenError, HealthCheckConfig, Response } from "stoa";
-import { serve } from "stoa/testing";
+import { serve, testClient } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
 import { registerHealthCheck } from "../../../src/batteries/health/feature.js";
@@ -192,6 +192,18 @@ describe("checks", () => {
         both: { status: "DEGRADED", message: "2 of 3 nodes" },
       },
     });
+  });
+
+  it("A failed check that the configuration names as optional makes the application degraded, not down", async () => {
+    const app = new App();
+    app.enableHealthChecks({ optional: ["search"] });
+    app.healthCheck("search", () => false);
+    const ready = await testClient(app).get("/health/ready");
+    expect([ready.status, ((await ready.json()) as { status: string }).status]).toEqual([200, "DEGRADED"]);
+    const other = new App();
+    other.enableHealthChecks({ optional: ["serach"] });
+    other.healthCheck("search", () => false);
+    await expect(other.start()).rejects.toThrow("names 'serach', which is no check: there are search");
   });
 
   it("A failed check that is not critical makes the application degraded, not down", async () => {

@@ -167,6 +167,29 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await Promise.all([2, 3].map((n) => db.fetchval("select $1::int", [n])))).toEqual([2, 3]);
   });
 
+  it("A changed table fails one transaction of the pool, whatever the number of connections and statements", async () => {
+    const db = await open({ poolSize: 4 });
+    await db.execute("create table widened (n int)");
+    const texts = ["select * from widened", "select * from widened where n = 1", "table widened"];
+    const inTransaction = (retry?: number) =>
+      db.transaction(
+        async (tx) => {
+          for (const text of texts) await tx.fetch(text);
+          await tx.fetch("select pg_sleep(0.05)");
+        },
+        retry === undefined ? {} : { retry },
+      );
+    const onAll = () => Promise.all([1, 2, 3, 4].map(() => inTransaction()));
+    // Each transaction has a connection of its own: all of them have the statements prepared.
+    await onAll();
+    await db.script("alter table widened add column a int");
+    await expect(inTransaction()).rejects.toMatchObject({ name: "OperationalError", sqlstate: "0A000" });
+    await onAll();
+    await db.script("alter table widened add column b int");
+    await inTransaction(1);
+    await onAll();
+  });
+
   it("A statement of a session is repeated on the connection of that session", async () => {
     const db = await open({ poolSize: 2 });
     await Promise.all([db.fetch("select pg_sleep(0.1)"), db.fetch("select pg_sleep(0.1)")]);

@@ -77,6 +77,41 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     await folder.remove();
   });
 
+  it("A subscriber is told of a gap before it gets a message from after it", async () => {
+    const { port } = new URL(redisUrl);
+    const upstreams = new Map<Socket, Socket>();
+    const held: (() => void)[] = [];
+    let isHeld = false;
+    const url = await fakeServer((socket, chunk) => {
+      let upstream = upstreams.get(socket);
+      if (upstream === undefined) {
+        upstream = connect(Number(port), "127.0.0.1").on("error", () => undefined);
+        upstreams.set(socket, upstream);
+        upstream.on("data", (reply) => socket.write(reply));
+        socket.on("close", () => upstreams.get(socket)?.destroy());
+      }
+      if (isHeld && chunk.includes("subscribe") && chunk.includes("second")) held.push(() => upstream.write(chunk));
+      else upstream.write(chunk);
+    });
+    const kv = await openKvStore({ url, prefix: "gap:" });
+    const publisher = await openKvStore({ url: redisUrl, prefix: "gap:" });
+    onTestFinished(() => Promise.all([kv.close(), publisher.close()]).then(() => {}));
+    const events: string[] = [];
+    await kv.subscribe("first", (message) => events.push(message), { onGap: () => events.push("gap") });
+    await kv.subscribe("second", () => undefined);
+    isHeld = true;
+    for (const socket of upstreams.keys()) socket.destroy();
+    // The connection is there again with one of its two channels.
+    await until(() => held.length > 0);
+    await until(async () => (await publisher.publish("first", "between")) > 0);
+    isHeld = false;
+    for (const release of held) release();
+    await until(() => events.includes("gap"));
+    await publisher.publish("first", "after");
+    await until(() => events.includes("after"));
+    expect(events[0]).toBe("gap");
+  });
+
   it("A database number that the server does not have is refused, and no other database is used", async () => {
     const error = await errorOf(openKvStore({ url: redisUrl, database: 99 }));
     expect(error.message).toContain("DB index is out of range");

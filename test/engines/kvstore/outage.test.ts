@@ -38,13 +38,15 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/denied", { rateLimit: { maxRequests: 2, windowSecs: 3600, onStoreError: "deny" } }, () => "ok");
   app.enableCaching({ ttl: 60 });
   app.get("/cached", () => ({ made: ++made }));
+  app.post("/invalidate", async () => ({ count: await app.invalidateCache(["books"]) }));
   app.enableCircuitBreaker({ failureThreshold: 2, resetTimeout: 3600 });
   app.get("/failing", () => new Response("x", 500));
   app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
   app.get("/token", { middleware: [tokens] }, () => "ok");
   await app.start();
   onTestFinished(() => app.stop());
-  return { app, tokens, get: testClient(app).get.bind(testClient(app)) };
+  const client = testClient(app);
+  return { app, tokens, get: client.get.bind(client), post: client.post.bind(client) };
 }
 
 type Away = "killed" | "frozen" | "absent at start";
@@ -95,6 +97,11 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       expect(bodies).toEqual([{ made: 1 }, { made: 2 }]);
     });
 
+    it("A request that invalidates responses gets 503", async () => {
+      const { post } = await withoutStore(away);
+      expect((await post("/invalidate")).status).toBe(503);
+    });
+
     it("Circuits let requests pass, however many fail", async () => {
       const { get } = await withoutStore(away);
       const statuses: number[] = [];
@@ -113,6 +120,24 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       const headers = { authorization: `Bearer ${tokens.createToken({ sub: "ada" })}` };
       expect((await get("/token", { headers })).status).toBe(503);
     });
+  });
+
+  it("A store whose memory is used up: limits are counted without it, responses are made, and what must be kept gets 503", async () => {
+    const { app, tokens, get, post } = await presentStore();
+    const token = tokens.createToken({ sub: "ada" });
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await get("/token", { headers })).status).toBe(200);
+    await app.kvstore.client.call("config", "set", "maxmemory", "1");
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await get("/limited")).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    for (const made of [1, 2]) expect(await (await get("/cached")).json()).toEqual({ made });
+    expect((await post("/invalidate")).status).toBe(503);
+    await expect(tokens.revoke(token)).rejects.toMatchObject({ status: 503 });
+    expect((await get("/token", { headers })).status).toBe(200);
+    await app.kvstore.client.call("config", "set", "maxmemory", "0");
+    await tokens.revoke(token);
+    expect((await get("/token", { headers })).status).toBe(401);
   });
 
   it("Calls fail at once after one that got no reply in time, until the server replies again", async () => {

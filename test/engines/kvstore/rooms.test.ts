@@ -46,6 +46,18 @@ describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
     expect(await store.since("nobody", 5)).toEqual({ messages: [], isIncomplete: true });
   });
 
+  it("A room whose messages the server has lost reports it also when there are new ones", async () => {
+    const kv = await testStore();
+    const { store } = rooms(kv);
+    const first = await store.send("lobby", "1");
+    await kv.delete("room:{lobby}", "room:{lobby}:log");
+    const second = await store.send("lobby", "2");
+    const messages = [{ id: second, text: "2" }];
+    expect(await store.since("lobby", first)).toEqual({ messages, isIncomplete: true });
+    expect(await store.since("lobby", 0)).toEqual({ messages, isIncomplete: false });
+    expect(await store.since("lobby", second)).toEqual({ messages: [], isIncomplete: false });
+  });
+
   it("A room in the key-value store lists the clients of all processes up to a number, and counts all", async () => {
     const kv = await testStore();
     const [one, two] = [rooms(kv).store, rooms(kv).store];

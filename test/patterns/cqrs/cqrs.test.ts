@@ -435,6 +435,15 @@ describe.each(engines(server))("commands with a database in $name", (engine) => 
         affects: [totals],
       });
       expect(await other.commands.execute(put, null)).toMatchObject({ value: { version: 1 }, synced: false });
+      // The client of a lost response calls again: there is nothing left to do, and still nothing to read.
+      const same = command("same", {
+        handler: () => other.eventStore.repository(Order).update("9", () => ({})),
+        affects: [totals],
+      });
+      for (const repeated of [false, true]) {
+        const result = await other.commands.execute(same, null, { idempotencyKey: "same" });
+        expect(result).toMatchObject({ repeated, synced: false });
+      }
     } finally {
       await other.stop();
       await made.drop();

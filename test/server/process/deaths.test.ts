@@ -99,6 +99,23 @@ describe("a server whose workers die", patient, () => {
     await program.shows(/all workers were replaced/);
   });
 
+  it("A worker that is just starting at SIGHUP is replaced too: it may run the old program", async () => {
+    const program = new Program({ args: ["--workers", "2"], env: { FAULT: "second startup waits" } });
+    const url = await program.url();
+    const [victim] = await respondingWorkers(url, 2);
+    process.kill(Number(victim), "SIGKILL");
+    await program.shows(/^waiting \d+$/m);
+    const starting = /^waiting (\d+)$/m.exec(program.stdout)![1]!;
+    program.child.kill("SIGHUP");
+    // The other worker is replaced first: the supervisor has heard the signal before the start ends.
+    await program.shows(/^shutdown \d+$/m);
+    process.kill(Number(starting), "SIGUSR2");
+    await program.shows(/all workers were replaced/);
+    await program.shows(/^shutdown \d+$/m, 2);
+    expect(program.stdout).toContain(`shutdown ${starting}`);
+    expect(await respondingWorkers(url, 2)).not.toContain(starting);
+  });
+
   it("A worker stays if the one that would replace it after SIGHUP does not start", async () => {
     const program = new Program({ args: ["--workers", "2"], env: { FAULT: "second startups throw" } });
     const url = await program.url();

@@ -9,7 +9,7 @@ import type { ExecutionCarrier, ExecutionQueryClass } from "./execution-query.js
 import { messageType } from "./message-reader.js";
 import type { PgClient } from "./pg-module.js";
 import { PreparedStatements } from "./prepared-statements.js";
-import { endsSession, isAboutName, isFromServer, sharedSessionError } from "./response-errors.js";
+import { endsSession, isAboutName, isFromServer, outdatedError, sharedSessionError } from "./response-errors.js";
 import type { StatementNaming } from "./statement-naming.js";
 import { StatementWriter } from "./statement-writer.js";
 import type { Attempt } from "./tls.js";
@@ -47,6 +47,8 @@ export class PgConnection implements Connection, ExecutionCarrier {
   readonly #prepared = new PreparedStatements();
   readonly #writer: StatementWriter;
   readonly #sent: Execution[] = [];
+  /** The changes of tables that its prepared statements take into account. */
+  #tableChanges: number;
   /** Executions that wait until the types of the parameters of the first of them are known. */
   #held: Execution[] | null = null;
   /** The execution that asks for those types. */
@@ -68,6 +70,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
     this.server = server;
     this.took = took;
     this.#naming = naming;
+    this.#tableChanges = naming.tableChanges;
     this.client = client;
     this.#attempt = attempt;
     this.#host = host;
@@ -102,6 +105,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
 
   send(execution: Execution): void {
     if (this.#naming.disabled) execution.prepare = false;
+    if (this.#tableChanges !== this.#naming.tableChanges) this.#prepareAgain();
     if (this.#held !== null) this.#held.push(execution);
     else if (!this.usable) execution.fail(connectionError(this.#failure));
     else if (execution.prepare && execution.params.length > 0 && execution.info.parameterTypes === null)
@@ -181,7 +185,8 @@ export class PgConnection implements Connection, ExecutionCarrier {
     // A replica always does.
     if (error.code === readOnlyServer && !execution.readOnly && execution.reroute === null) this.retired = true;
     const aboutName = isAboutName(execution, error);
-    const again = this.#mayRunAgain(execution, error, aboutName);
+    const outdated = error.code === "0A000" && execution.prepare && execution.columns !== noColumns;
+    const again = this.#mayRunAgain(execution, error, aboutName, outdated);
     this.#advance(execution);
     if (again) {
       execution.restart();
@@ -189,7 +194,9 @@ export class PgConnection implements Connection, ExecutionCarrier {
       if (execution === this.#asking) this.#transmit(execution);
       else this.owner.onRetry(execution);
     } else {
-      execution.fail(aboutName ? sharedSessionError(error) : translateError(error, execution.info.text));
+      const inTransaction = outdated && !this.clean;
+      if (aboutName) execution.fail(sharedSessionError(error));
+      else execution.fail(inTransaction ? outdatedError(error) : translateError(error, execution.info.text));
     }
     this.owner.onProgress(this);
   }
@@ -264,10 +271,13 @@ export class PgConnection implements Connection, ExecutionCarrier {
    * have changed (0A000), or the session has its name already (42P05), both of which a pooler causes; or a cancel request
    * came too late and hit this statement (57014).
    */
-  #mayRunAgain(execution: Execution, error: ServerError, aboutName: boolean): boolean {
-    const outdated = error.code === "0A000" && execution.prepare && execution.columns !== noColumns;
+  #mayRunAgain(execution: Execution, error: ServerError, aboutName: boolean, outdated: boolean): boolean {
     if (aboutName) this.#surprised(execution, error);
-    else if (outdated) this.#prepared.forget(execution.info.name);
+    else if (outdated) {
+      // Else a transaction could fail once on each connection, and with each statement that reads the table.
+      if (this.#tableChanges === this.#naming.tableChanges) this.#naming.tableChanges++;
+      this.#prepareAgain();
+    }
     // A statement that could not be prepared: the server has nothing under its name.
     else if (execution.prepare && this.#prepared.columnsOf(execution.info.name) === null)
       this.#prepared.forget(execution.info.name);
@@ -275,6 +285,12 @@ export class PgConnection implements Connection, ExecutionCarrier {
     if (error.code === "57014") this.#strayCancel = false;
     const again = aboutName || outdated || (stray && !execution.cancelled);
     return again && this.clean && !execution.settled && execution.retries < 2;
+  }
+
+  /** A table has changed: what was prepared before may be outdated. */
+  #prepareAgain(): void {
+    this.#tableChanges = this.#naming.tableChanges;
+    this.#prepared.forgetAll();
   }
 
   /** The session does not have the statements that this connection has prepared on it. */

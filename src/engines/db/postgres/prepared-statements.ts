@@ -35,6 +35,10 @@ export class PreparedStatements {
     if (this.#columns.delete(name)) this.#stale.push(name);
   }
 
+  forgetAll(): void {
+    for (const name of this.#columns.keys()) this.forget(name);
+  }
+
   /** Takes the names of forgotten statements, which the server still has. */
   takeStale(): readonly string[] {
     return this.#stale.splice(0);

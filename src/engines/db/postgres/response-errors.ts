@@ -26,3 +26,10 @@ export function sharedSessionError(error: ServerError): OperationalError {
     { sqlstate: error.code, cause: error },
   );
 }
+
+export function outdatedError(error: ServerError): OperationalError {
+  return new OperationalError(
+    "a table has changed since the statement was prepared; run the transaction again, or use its option 'retry'",
+    { sqlstate: error.code, cause: error },
+  );
+}

@@ -4,12 +4,14 @@ import type { Logger } from "../../../kit/logger.js";
 const toleratedLosses = 3;
 
 /**
- * Decides for all connections of a database if statements are prepared under names. A pooler in transaction mode gives
+ * Decides for all connections of a database if statements are prepared under names, and if they are prepared again. A pooler in transaction mode gives
  * each statement another session, on which the statements of others are prepared and ours may not be. Each such surprise
  * costs a repetition, and inside a transaction an error, so from then on statements are sent without names.
  */
 export class StatementNaming {
   disabled = false;
+  /** The number of times that a prepared statement was found outdated, because its table has changed. */
+  tableChanges = 0;
   readonly #logger: Logger | undefined;
   #losses = 0;
 

@@ -24,7 +24,7 @@ const transactionOptions = options("transaction()", {
    * with `current_setting('app.user')`. Also those of the server, such as `role`.
    */
   settings: option<SettingValues>(is.object),
-  /** The number of times that the function may run again after a serialization failure (40001) or a deadlock (40P01). */
+  /** The number of times that the function may run again after a serialization failure, a deadlock or a change of a table. */
   retry: option(is.integer(0, 100)),
   /** Ends the transaction: it is rolled back. */
   signal: option<AbortSignal>(is.object),

@@ -3,7 +3,7 @@ import { backoff } from "../../../kit/time/backoff.js";
 import type { Connection } from "../connection.js";
 import type { CursorHome } from "../cursor.js";
 import type { Transaction } from "../database.js";
-import { DatabaseError, ProgrammingError } from "../errors.js";
+import { OperationalError, ProgrammingError } from "../errors.js";
 import type { Execution } from "../pool/execution.js";
 import type { QueryDefaults, TransactionOutbox } from "../pool/pool-queries.js";
 import { cancelledError } from "../pool/waiting-line.js";
@@ -283,11 +283,11 @@ function unlessAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T>
   });
 }
 
-/** A serialization failure, a deadlock, or a prepared statement that the session of a pooler did not have. */
-const transient: ReadonlySet<string | null> = new Set(["40001", "40P01", "26000", "42P05"]);
+/** A serialization failure, a deadlock, a prepared statement that is outdated or that the session of a pooler did not have. */
+const transient: ReadonlySet<string | null> = new Set(["40001", "40P01", "0A000", "26000", "42P05"]);
 
 function isTransient(error: unknown): boolean {
-  return error instanceof DatabaseError && transient.has(error.sqlstate);
+  return error instanceof OperationalError && transient.has(error.sqlstate);
 }
 
 /** All of them run, even when one fails; the first failure is thrown. The transaction stays committed. */

@@ -81,10 +81,6 @@ export class Subscriber {
       if (this.#closing.signal.aborted) throw closedError();
       const client = createRawClient(this.#ioredis, this.#config, "subscriber", server);
       const link = new Link(client, this.#config.address);
-      client.on("message", (channel: string, message: string) => this.#events.onMessage(channel, message));
-      client.on("pmessage", (pattern: string, channel: string, message: string) =>
-        this.#events.onPatternMessage(pattern, channel, message),
-      );
       try {
         await link.open(milliseconds(this.#config.connectTimeout));
         return link;
@@ -96,8 +92,16 @@ export class Subscriber {
     throw failure;
   }
 
-  /** Notices the end of a connection, and keeps it from being dead in silence. */
+  /**
+   * Takes the messages of a connection, notices its end, and keeps it from being dead in silence. A message that came before
+   * the gap was told would hide which ones are missing.
+   */
   #watched(link: Link): Link {
+    const { client } = link;
+    client.on("message", (channel: string, message: string) => this.#events.onMessage(channel, message));
+    client.on("pmessage", (pattern: string, channel: string, message: string) =>
+      this.#events.onPatternMessage(pattern, channel, message),
+    );
     const lost = (): void => {
       clearInterval(this.#timer);
       this.#lastError = link.lastError ?? this.#lastError;

@@ -1,6 +1,7 @@
 /**
  * Keys of one room, each beginning with its root `room:{name}`. All lie on one server of a cluster.
- * - `root`, a hash: `last` the id of the last message, `dropped` that of the last one that is no longer kept
+ * - `root`, a hash: `last` the id of the last message, `dropped` that of the last one that is no longer kept. A server that has
+ *   lost its data has an id there from before its first message
  * - `root:log`, a list: `id text` of each message, oldest first
  * - `root:here`, a sorted set: the clients in the room, by the time in milliseconds at which they are given up
  * - `root:info`, a hash: the information about each of them
@@ -11,8 +12,10 @@
 /** KEYS: root, log. ARGV: text, messages to keep, milliseconds to keep them, channel. Replies the id. */
 export const sendLua = `
 local time = redis.call('TIME')
-local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
-local id = string.format('%.0f', math.max(tonumber(time[1]) * 1000000 + tonumber(time[2]), last + 1))
+local last = redis.call('HGET', KEYS[1], 'last')
+local number = math.max(tonumber(time[1]) * 1000000 + tonumber(time[2]), tonumber(last or '0') + 1)
+local id = string.format('%.0f', number)
+if not last then redis.call('HSET', KEYS[1], 'dropped', string.format('%.0f', number - 1)) end
 redis.call('HSET', KEYS[1], 'last', id)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 if tonumber(ARGV[2]) > 0 then

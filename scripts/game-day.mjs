@@ -1,0 +1,56 @@
+/**
+ * The game day: the orders example on three machines behind a balancer, with PostgreSQL and a standby, Redis and a broker,
+ * while parts of it die. A ledger of what clients were told is compared with what is left.
+ *
+ *     npm run game-day -- [--minutes 60] [--seed 7] [--broker kafka|amqp] [--picture file.svg] [--keep folder] [--log]
+ *
+ * Without `--minutes` it is the short form: one fault of each kind, about four minutes. It prints the seed, the faults and the
+ * counts. The exit code is 1 if a check has failed. docs/game-day.md has the checks.
+ */
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { runGameDay } from "./game-day/run.mjs";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "0" },
+    seed: { type: "string" },
+    broker: { type: "string", default: "kafka" },
+    picture: { type: "string", default: "game-day.svg" },
+    keep: { type: "string" },
+    only: { type: "string" },
+    log: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
+console.log(`seed ${seed}`);
+const log = values.log ? (line) => console.log(`${new Date().toISOString()} ${line}`) : undefined;
+const faults = values.only ? JSON.parse(values.only) : null;
+const result = await runGameDay({
+  seed,
+  minutes: Number(values.minutes),
+  brokerName: values.broker,
+  log,
+  keep: values.keep ?? null,
+  faults,
+});
+await writeFile(values.picture, result.svg);
+const show = (list) => list.map(([name, count]) => `${name} ${count}`).join(", ");
+const kinds = {};
+for (const { kind } of result.faults) kinds[kind] = (kinds[kind] ?? 0) + 1;
+console.log(`faults: ${show(Object.entries(kinds))}`);
+console.log(`counts: ${show(Object.entries(result.counts))}`);
+const slow = result.recoveries.filter(({ seconds }) => seconds === null || seconds > 5);
+const level = result.recoveries[0]?.level;
+console.log(
+  `p99 before the faults ${level} ms; back to twice that within 5 s after ${result.recoveries.length - slow.length} of ${result.recoveries.length} faults`,
+);
+for (const { name, seconds } of slow)
+  console.log(`  ${name}: ${seconds === null ? "not before the next fault" : `${seconds.toFixed(1)} s`}`);
+console.log(`memory and connections: ${JSON.stringify(result.memory)}`);
+console.log("warnings and errors in the logs:");
+for (const [text, count] of result.messages.slice(0, 25)) console.log(`  ${count} x ${text}`);
+console.log(`picture: ${values.picture}`);
+console.log(result.failures.length === 0 ? "ok" : "FAILED");
+for (const failure of result.failures) console.log(`  ${failure}`);
+process.exit(result.failures.length === 0 ? 0 : 1);

@@ -1,0 +1,288 @@
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { compile } from "../chaos/compile.mjs";
+import { Ledger } from "../chaos/ledger.mjs";
+import { Program } from "../chaos/program.mjs";
+import { eventually, pause } from "../chaos/wait.mjs";
+import { startHaproxy } from "../services/haproxy.mjs";
+import { freePort } from "../services/ports.mjs";
+import { prepareBroker, startPostgres, startRedis } from "./engines.mjs";
+import { happen, laneOf } from "./faults.mjs";
+import { Machine } from "./machines.mjs";
+import { describeFault, kinds, schedule } from "./schedule.mjs";
+import { timelineSvg } from "./timeline.mjs";
+import { judge, recoveries } from "./verdict.mjs";
+
+const program = fileURLToPath(new URL("program.mjs", import.meta.url));
+const load = fileURLToPath(new URL("load.mjs", import.meta.url));
+const machineCount = 3;
+const workers = 2;
+const initialStock = 1_000_000_000;
+/** Requests that a limit allows, and how many are sent at once. */
+const limit = 10;
+const burst = 50;
+
+export const tables = `
+  create table stock (sku text primary key, price int not null, available int not null check (available >= 0));
+  insert into stock values ('tea', 5, ${initialStock});
+  create table pages (key text primary key, value int not null);
+  create table ticks (place bigserial primary key, key text not null, number int not null);
+  create table rollouts (version int primary key)`;
+
+/**
+ * Runs the application on several machines under load, lets the faults of the seed happen, and judges what is left. Resolves to
+ * the failures, the counts and the picture. `keep` is a folder for the ledger and the logs.
+ */
+export async function runGameDay({
+  seed,
+  minutes = 0,
+  brokerName = "kafka",
+  log = () => {},
+  keep = null,
+  faults: given = null,
+}) {
+  const folder = await mkdtemp(join(tmpdir(), "stoa-game-day-"));
+  // PostgreSQL runs as another user.
+  await chmod(folder, 0o755);
+  const ledger = new Ledger(join(folder, "ledger"));
+  const stops = [() => rm(folder, { recursive: true, force: true })];
+  const failures = [];
+  try {
+    log("the engines start");
+    const postgres = await startPostgres(folder);
+    stops.push(() => postgres.stop());
+    await postgres.query(tables);
+    const redis = await startRedis(folder);
+    stops.push(() => redis.stop());
+    const broker = await prepareBroker(brokerName, folder, machineCount);
+    stops.push(() => broker.stop());
+    const machines = [];
+    for (let number = 0; number < machineCount; number++) {
+      const [postgres0, postgres1] = postgres.ports;
+      const ports = { postgres0, postgres1, redis: redis.port, broker: broker.ports[number] };
+      const machine = await Machine.prepare(number, ports);
+      stops.push(() => machine.end());
+      machines.push(machine);
+    }
+    await broker.start(machines.map(({ tunnels }) => tunnels.broker.port));
+
+    const versionFile = join(folder, "version");
+    await writeFile(versionFile, "1");
+    const file = await compile(program, folder);
+    const logs = join(folder, "logs");
+    await mkdir(logs);
+    for (const machine of machines) machine.start(file, settingsOf(machine), { folder: logs, workers });
+    const servers = machines.map(({ tunnels }) => tunnels.balancer.port);
+    const balancer = await startHaproxy({ folder, port: await freePort(), servers });
+    stops.push(balancer.stop);
+    const isReady = async (machine) => (await statusOf(machine, "/health/ready")) === 200;
+    const allReady = async () => (await Promise.all(machines.map(isReady))).every(Boolean);
+    if (!(await eventually(allReady, 180_000, 500))) {
+      throw new Error(`the machines did not start: ${machines.map(({ errors }) => errors).join("\n")}`);
+    }
+    log("the load begins");
+    const settings = { port: Number(new URL(balancer.value).port), folder: ledger.folder, limit, burst };
+    const clients = new Program(load, [JSON.stringify(settings)]);
+    stops.push(async () => clients.end());
+    if (!(await eventually(() => ledger.read("ordered").length > 0, 60_000, 500))) {
+      throw new Error(`the load did not begin: ${clients.errors}`);
+    }
+    // The level of the time before the faults is measured.
+    await pause(10_000);
+    const before = await stateOf(machines, postgres);
+
+    let version = 1;
+    const rollOut = async () => {
+      version++;
+      // The new version needs the column, and the old one does not know it.
+      await postgres.query("alter table ticks add column if not exists version int");
+      await postgres.query(`alter table ticks add column version_${version} int`);
+      await writeFile(versionFile, String(version));
+      for (const machine of machines) machine.reload();
+      return async () =>
+        (await Promise.all(machines.map((one) => versionsOf(one)))).every((list) => list === `${version}`);
+    };
+    const happened = [];
+    const running = new Map();
+    const start = Date.now();
+    let seen = 0;
+    for (const fault of given ?? faultsOf(seed, minutes)) {
+      if (minutes > 0 && Date.now() > start + minutes * 60_000) break;
+      // Faults of one engine, or of one machine, follow each other.
+      const lane = laneOf(fault);
+      if (fault.overlaps) await running.get(lane);
+      else await Promise.all(running.values());
+      await pause((fault.wait ?? 0) * 1000);
+      running.set(lane, hurt(fault));
+    }
+    await Promise.all(running.values());
+    await pause(10_000);
+    log("the load ends");
+    await clients.close(300_000);
+    failures.push(...clients.failures);
+    const isSettled = async () =>
+      (await Promise.all([openSagas(postgres), leftMessages(postgres), missingTicks(postgres, ledger)])).every(
+        (count) => count === 0,
+      );
+    log("what is left is worked off");
+    if (!(await eventually(isSettled, 180_000, 1000))) log("it was not worked off in time");
+    await eventually(async () => (await missingMails(postgres)) === 0, 60_000, 1000);
+    const after = await stateOf(machines, postgres);
+    const found = await tablesOf(postgres);
+    await Promise.all(machines.map((machine) => machine.close()));
+    for (const machine of machines) failures.push(...machine.failures);
+
+    const entries = ledger.readAll();
+    const read = (kind) => entries.get(kind) ?? [];
+    const verdict = judge({ read, tables: found, faults: happened, machines: machineCount, ordered: broker.ordered });
+    const title = `game day, seed ${seed}, ${happened.length} faults, broker ${brokerName}`;
+    return {
+      failures: [...verdict.failures, ...failures],
+      counts: verdict.counts,
+      faults: happened,
+      recoveries: recoveries(read("http"), happened),
+      memory: { before, after },
+      messages: await logMessages(logs),
+      svg: timelineSvg({ http: read("http"), faults: happened, title }),
+    };
+
+    async function hurt(fault) {
+      const name = describeFault(fault);
+      const entry = { name, kind: fault.kind, target: fault.target, begin: Date.now(), end: null };
+      happened.push(entry);
+      log(`${((entry.begin - start) / 1000).toFixed(1)} s: ${name}`);
+      try {
+        await happen(fault, { machines, postgres, redis, broker, rollOut, failures });
+      } catch (error) {
+        failures.push(`${name} did not work: ${error.message}`);
+      }
+      entry.end = Date.now();
+      const violations = ledger.read("violation");
+      for (const { text } of violations.slice(seen)) log(`VIOLATION: ${text}`);
+      seen = violations.length;
+    }
+
+    function settingsOf({ tunnels }) {
+      const hosts = `127.0.0.1:${tunnels.postgres0.port},127.0.0.1:${tunnels.postgres1.port}`;
+      return {
+        database: `postgres://app@${hosts}/postgres?target_session_attrs=read-write`,
+        redis: `redis://127.0.0.1:${tunnels.redis.port}`,
+        broker: brokerName,
+        brokerUrl: broker.urlOf(tunnels.broker.port),
+        versionFile,
+        limit,
+      };
+    }
+  } finally {
+    if (keep !== null) await keepFiles(folder, keep);
+    for (const stop of stops.reverse())
+      await Promise.resolve(stop()).catch((error) => log(`at the end: ${error.message}`));
+  }
+}
+
+/** The short form has one fault of each kind, one at a time. */
+function* faultsOf(seed, minutes) {
+  let left = minutes > 0 ? Number.POSITIVE_INFINITY : Object.keys(kinds).length;
+  for (const fault of schedule(seed, { machines: machineCount, workers, overlaps: minutes > 0 })) {
+    if (left-- === 0) return;
+    yield fault;
+  }
+}
+
+async function statusOf({ address }, path) {
+  return (await get(address, path))?.status ?? 0;
+}
+
+async function get({ host, port }, path) {
+  try {
+    const response = await fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(5000) });
+    return { status: response.status, text: await response.text() };
+  } catch {
+    return null;
+  }
+}
+
+/** The versions that a machine serves, in several connections one after the other: `1`, or `1,2`. */
+async function versionsOf({ address }) {
+  const found = new Set();
+  for (let i = 0; i < 2 * workers; i++) {
+    const response = await new Promise((resolve) => {
+      import("node:http").then(({ get: send }) =>
+        send({ ...address, path: "/version", agent: false, timeout: 5000 }, async (incoming) => {
+          const [chunk] = await once(incoming, "data").catch(() => ["{}"]);
+          resolve(JSON.parse(String(chunk)).version);
+        }).on("error", () => resolve("none")),
+      );
+    });
+    found.add(response);
+  }
+  return [...found].join();
+}
+
+async function stateOf(machines, postgres) {
+  const [{ count }] = await postgres.query(
+    "select count(*)::int from pg_stat_activity where application_name = 'stoa'",
+  );
+  const memory = await Promise.all(machines.map((machine) => machine.memory()));
+  return { connections: count, megabytes: memory.map((size) => Math.round(size / 1024)) };
+}
+
+const countOf = async (postgres, text) => Number((await postgres.query(text))[0].count);
+const openSagas = (postgres) => countOf(postgres, "select count(*) from stoa.sagas where finished_at is null");
+const leftMessages = (postgres) => countOf(postgres, "select count(*) from stoa.outbox");
+const missingMails = (postgres) =>
+  countOf(
+    postgres,
+    `select count(*) from order_list o where not exists
+      (select from mails where starts_with(subject, 'Order ' || o.id || ' '))`,
+  );
+
+async function missingTicks(postgres, ledger) {
+  const found = new Set(
+    (await postgres.query("select key, number from ticks")).map(({ key, number }) => `${key}-${number}`),
+  );
+  return ledger.read("ticked").filter(({ key, number }) => !found.has(`${key}-${number}`)).length;
+}
+
+async function tablesOf({ query }) {
+  return {
+    initialStock,
+    stock: (await query("select available from stock where sku = 'tea'"))[0].available,
+    orders: await query("select id, status from order_list"),
+    sagas: await query("select id, status from stoa.sagas"),
+    shipments: await query("select order_id from shipments"),
+    payments: await query("select key, refunded from payments"),
+    mails: await query("select subject from mails"),
+    events: await query("select stream from stoa.events"),
+    ticks: await query("select key, number from ticks order by place"),
+  };
+}
+
+/** How often each message of a warning or an error was logged; numbers in it do not count. */
+async function logMessages(folder) {
+  const counts = new Map();
+  for (const name of await readdir(folder)) {
+    for (const line of (await readFile(join(folder, name), "utf8")).split("\n")) {
+      let entry;
+      try {
+        entry = JSON.parse(line);
+      } catch {
+        continue;
+      }
+      if (!/warn|error|fatal/i.test(entry.level)) continue;
+      const text = `${entry.level} ${String(entry.message ?? entry.msg).replaceAll(/\d+/g, "N")}`;
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
+
+async function keepFiles(folder, target) {
+  const { cp } = await import("node:fs/promises");
+  for (const name of ["ledger", "logs"]) {
+    await cp(join(folder, name), join(target, name), { recursive: true }).catch(() => {});
+  }
+}

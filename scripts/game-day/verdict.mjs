@@ -1,0 +1,304 @@
+/**
+ * The verdict on a run: pure functions from the ledger of the clients and the tables that are left to a list of failures and
+ * counts. `read(kind)` gives the entries of the ledger in the order of their time.
+ */
+
+/** Statuses by which a server or a balancer tells that it cannot serve now. */
+const unavailable = [502, 503, 504];
+/** Errors of a connection that broke before the response. A client that waits for longer than all limits has "timeout". */
+const broken = ["ECONNRESET", "EPIPE", "socket hang up", "aborted"];
+
+/** Milliseconds after a write is confirmed from which no cached page may be older: the documented 10 seconds, and slack. */
+const staleBound = 13_000;
+
+/** Milliseconds after a fault in which a limit may still be counted by the supervisors of the machines. */
+const limitSlack = 10_000;
+
+export function judge({ read, tables, faults, machines, ordered }) {
+  const failures = [];
+  const counts = {};
+  const report = (name, list) => {
+    if (list.length > 0) failures.push(`${name}: ${list.length}, as ${list[0]}`);
+  };
+  for (const check of [checkOrders, checkTicks, checkRooms, checkSessions, checkLimits, checkPages, checkErrors]) {
+    check({ read, tables, faults, machines, ordered, report, counts });
+  }
+  report(
+    "seen by clients",
+    read("violation").map(({ text }) => text),
+  );
+  counts.revoked = read("revoked").length;
+  counts["not readable after 5 s"] = read("unread").length;
+  return { failures, counts };
+}
+
+/** Every confirmed order is there, its saga has ended as its customer says, and its effects are there once. */
+function checkOrders({ read, tables, report, counts }) {
+  const placed = new Map(read("order").map((order) => [order.id, order]));
+  const stored = new Map(tables.orders.map((order) => [order.id, order]));
+  const confirmed = read("ordered").map(({ id }) => id);
+  report(
+    "confirmed orders that are lost",
+    confirmed.filter((id) => !stored.has(id)),
+  );
+  report(
+    "orders without a saga",
+    [...stored.keys()].filter((id) => !tables.sagas.some((saga) => saga.id === `checkout-${id}`)),
+  );
+  const wanted = (id) => (placed.get(id)?.broke ? "compensated" : "completed");
+  report(
+    "sagas without their end",
+    tables.sagas
+      .filter(({ id, status }) => status !== wanted(id.slice("checkout-".length)))
+      .map(({ id, status }) => `${id} (${status})`),
+  );
+  report(
+    "orders in a wrong state",
+    [...stored.values()]
+      .filter(({ id, status }) => status !== (placed.get(id)?.broke ? "refused" : "confirmed"))
+      .map(({ id, status }) => `${id} (${status})`),
+  );
+  const shipped = countBy(tables.shipments, ({ order_id }) => order_id);
+  const good = [...stored.keys()].filter((id) => !placed.get(id)?.broke);
+  report(
+    "orders that were not shipped once",
+    good.filter((id) => shipped.get(id) !== 1).map((id) => `${id} (${shipped.get(id) ?? 0} times)`),
+  );
+  report(
+    "shipments without an order",
+    [...shipped.keys()].filter((id) => !good.includes(id)),
+  );
+  const paid = tables.payments.filter(({ refunded }) => !refunded).map(({ key }) => key.slice("checkout-".length));
+  report("payments that do not fit", [
+    ...good.filter((id) => !paid.includes(id)),
+    ...paid.filter((id) => !good.includes(id)),
+  ]);
+  const sold = good.reduce((sum, id) => sum + placed.get(id).quantity, 0);
+  if (tables.stock !== tables.initialStock - sold) {
+    report("stock", [`${tables.initialStock - tables.stock} are gone, ${sold} were sold`]);
+  }
+  const mails = countBy(tables.mails, ({ subject }) => subject.split(" ")[1]);
+  report(
+    "orders without a mail",
+    [...stored.keys()].filter((id) => !mails.has(id)),
+  );
+  const events = countBy(tables.events, ({ stream }) => stream);
+  report(
+    "orders without exactly two events",
+    [...stored.keys()].filter((id) => events.get(`order-${id}`) !== 2),
+  );
+  Object.assign(counts, {
+    orders: stored.size,
+    refused: stored.size - good.length,
+    unsure: placed.size - confirmed.length,
+    "mails sent twice": [...mails.values()].filter((count) => count > 1).length,
+  });
+}
+
+/** Every confirmed message has its effect once, in the order of its key where the broker keeps it. */
+function checkTicks({ read, tables, ordered, report, counts }) {
+  const ticked = read("ticked");
+  const seen = countBy(tables.ticks, ({ key, number }) => `${key}-${number}`);
+  report(
+    "confirmed messages without an effect",
+    ticked.map(({ key, number }) => `${key}-${number}`).filter((id) => !seen.has(id)),
+  );
+  report(
+    "messages with a second effect",
+    [...seen].filter(([, count]) => count > 1).map(([id]) => id),
+  );
+  const last = new Map();
+  const reordered = [];
+  for (const { key, number } of tables.ticks) {
+    if (number < (last.get(key) ?? 0)) reordered.push(`${key}-${number} after ${last.get(key)}`);
+    last.set(key, number);
+  }
+  if (ordered) report("messages out of the order of their key", reordered);
+  counts.messages = ticked.length;
+  counts.reordered = reordered.length;
+}
+
+/** A client of a room gets each message that was confirmed after it had joined once and in order, or is told of a gap. */
+function checkRooms({ read, report, counts }) {
+  const sent = new Map();
+  const sending = new Map(read("sending").map(({ room, n, time }) => [`${room} ${n}`, BigInt(time)]));
+  for (const { room, n } of read("sent")) {
+    if (!sent.has(room)) sent.set(room, []);
+    sent.get(room).push(n);
+  }
+  const clients = new Map();
+  for (const kind of ["joined", "heard", "gap"]) {
+    for (const entry of read(kind)) {
+      if (!clients.has(entry.client)) clients.set(entry.client, { room: entry.room, entries: [] });
+      clients.get(entry.client).entries.push(entry);
+    }
+  }
+  counts["room messages"] = 0;
+  counts.gaps = read("gap").length;
+  for (const [client, { room, entries }] of clients) {
+    entries.sort((a, b) => (BigInt(a.time) < BigInt(b.time) ? -1 : 1));
+    const joined = entries.find(({ kind }) => kind === "joined");
+    if (joined === undefined) continue;
+    const confirmed = (sent.get(room) ?? []).filter((n) => sending.get(`${room} ${n}`) > BigInt(joined.time));
+    const stream = entries.map(({ kind, n }) => (kind === "heard" ? n : kind === "gap" ? "gap" : null)).filter(Boolean);
+    const { lost, doubled, reordered } = followed(stream, confirmed);
+    report(`messages that client ${client} of room ${room} lost without a gap`, lost);
+    report(`messages that client ${client} of room ${room} got twice`, doubled);
+    report(`messages that client ${client} of room ${room} got out of order`, reordered);
+    counts["room messages"] += stream.filter((n) => n !== "gap").length;
+  }
+}
+
+/**
+ * Compares a stream of numbers and gaps with the numbers that were confirmed, which is the order in which they were sent. A
+ * number that was not confirmed may be missing, and may come at any place.
+ */
+export function followed(stream, confirmed) {
+  const known = new Set(confirmed);
+  const seen = new Set();
+  const doubled = [];
+  const reordered = [];
+  const lost = [];
+  let place = 0;
+  let gap = false;
+  for (const item of stream) {
+    if (item === "gap") {
+      gap = true;
+      continue;
+    }
+    if (seen.has(item)) {
+      doubled.push(item);
+      continue;
+    }
+    seen.add(item);
+    if (!known.has(item)) continue;
+    const at = confirmed.indexOf(item);
+    if (at < place) {
+      reordered.push(item);
+      continue;
+    }
+    if (!gap) lost.push(...confirmed.slice(place, at));
+    place = at + 1;
+    gap = false;
+  }
+  if (!gap) lost.push(...confirmed.slice(place));
+  return { lost: lost.filter((n) => !seen.has(n)), doubled, reordered };
+}
+
+/** Within a session of a subscription nothing is missing between its first and its last event, and nothing after it at the end. */
+function checkSessions({ read, report, counts }) {
+  const confirmed = read("sent")
+    .filter(({ room }) => room === "ticked")
+    .map(({ n }) => n);
+  const sessions = new Map();
+  for (const { session, n } of read("next")) {
+    if (!sessions.has(session)) sessions.set(session, []);
+    sessions.get(session).push(n);
+  }
+  const open = new Set(
+    read("session end")
+      .filter(({ closing, told }) => closing && !told)
+      .map(({ session }) => session),
+  );
+  for (const [session, stream] of sessions) {
+    const first = confirmed.findIndex((n) => stream.includes(n));
+    if (first < 0) continue;
+    const last = open.has(session) ? confirmed.length - 1 : confirmed.findLastIndex((n) => stream.includes(n));
+    const { lost, doubled, reordered } = followed(stream, confirmed.slice(first, last + 1));
+    report(`events that session ${session} lost`, lost);
+    report(`events that session ${session} got twice`, doubled);
+    report(`events that session ${session} got out of order`, reordered);
+  }
+  counts.sessions = sessions.size;
+}
+
+/** True if a machine may count a limit without the store: because of this fault it cannot reach it in time. */
+function partsFromStore({ kind, target }) {
+  return kind.includes("redis") || kind.startsWith("freeze") || target === "redis" || target === "engines";
+}
+
+/** A limit is exact over all machines. While the store is away the supervisor of each machine counts. */
+function checkLimits({ read, faults, machines, report, counts }) {
+  const wrong = [];
+  let exact = 0;
+  for (const { key, from, to, allowed, unknown, limit } of read("limited")) {
+    const hurt = faults.some(
+      (fault) =>
+        partsFromStore(fault) && fault.begin < to && (fault.end ?? Number.POSITIVE_INFINITY) + limitSlack > from,
+    );
+    const most = hurt ? limit * (machines + 1) : limit;
+    const least = hurt || unknown > 0 ? 0 : limit;
+    if (allowed > most || allowed < least) wrong.push(`${key}: ${allowed} of ${limit}${hurt ? " in a fault" : ""}`);
+    if (!hurt && unknown === 0) exact++;
+  }
+  report("limits that were not kept", wrong);
+  counts["limits exact"] = exact;
+}
+
+/** A page is not older than the last write that was confirmed before the bound. */
+function checkPages({ read, report, counts }) {
+  const written = read("written");
+  const stale = [];
+  let behind = 0;
+  for (const page of read("page")) {
+    const before = (milliseconds) =>
+      written.findLast(({ key, at }) => key === page.key && at < page.at - milliseconds)?.value ?? 0;
+    if (page.value < before(0)) behind++;
+    if (page.value < before(staleBound)) stale.push(`${page.key} ${page.value} after ${before(staleBound)}`);
+  }
+  report("stale pages", stale);
+  counts.pages = read("page").length;
+  counts["pages behind"] = behind;
+}
+
+/** Errors are only of the documented kinds. */
+function checkErrors({ read, report, counts }) {
+  const http = read("http");
+  const failed = http.filter(({ ok }) => !ok);
+  report(
+    "undocumented errors",
+    failed
+      .filter(({ status, error }) => (error === undefined ? !unavailable.includes(status) : !broken.includes(error)))
+      .map(
+        ({ op, at, status, error, text }) => `${op} at ${new Date(at).toISOString()}: ${status ?? error} ${text ?? ""}`,
+      ),
+  );
+  counts.requests = http.length;
+  counts.errors = failed.length;
+}
+
+function countBy(list, key) {
+  const counts = new Map();
+  for (const item of list) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+}
+
+/** Milliseconds below which 99 of 100 of the durations are; null without any. */
+export function p99(durations) {
+  if (durations.length === 0) return null;
+  const sorted = [...durations].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))];
+}
+
+/**
+ * For each fault the seconds from its end until the p99 of a second is at most twice the level before the first fault; null if
+ * it was not reached before the next fault.
+ */
+export function recoveries(http, faults) {
+  if (faults.length === 0) return [];
+  const level = p99(http.filter(({ at }) => at < faults[0].begin).map(({ ms }) => ms)) ?? 0;
+  const seconds = new Map();
+  for (const { at, ms } of http) {
+    const second = Math.floor(at / 1000);
+    if (!seconds.has(second)) seconds.set(second, []);
+    seconds.get(second).push(ms);
+  }
+  return faults.map(({ name, end }, index) => {
+    const next = faults[index + 1]?.begin ?? Number.POSITIVE_INFINITY;
+    for (let second = Math.ceil(end / 1000); second * 1000 < Math.min(next, end + 60_000); second++) {
+      const value = p99(seconds.get(second) ?? []);
+      if (value !== null && value <= 2 * level) return { name, level, seconds: second + 1 - end / 1000 };
+    }
+    return { name, level, seconds: null };
+  });
+}

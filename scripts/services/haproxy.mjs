@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { aptInstall } from "./apt.mjs";
+import { startChild } from "./child.mjs";
+import { accepts } from "./ports.mjs";
+
+const program = "/usr/sbin/haproxy";
+
+/**
+ * HAProxy in front of the servers of a list of ports, in turn. A server gets requests while its readiness responds with
+ * 200; it is asked twice a second. A connection that could not be made is tried on another server, a request is not sent
+ * twice.
+ */
+export async function startHaproxy({ folder, port, servers, log = () => {} }) {
+  if (!existsSync(program)) await aptInstall(["haproxy"], log);
+  const file = join(folder, "haproxy.cfg");
+  await writeFile(
+    file,
+    `global
+  maxconn 2000
+defaults
+  mode http
+  timeout connect 1s
+  timeout check 2s
+  timeout client 75s
+  timeout server 40s
+  timeout tunnel 1h
+  option redispatch 1
+  retries 3
+frontend all
+  bind 127.0.0.1:${port}
+  default_backend machines
+backend machines
+  balance roundrobin
+  option httpchk GET /health/ready
+  default-server inter 500ms fall 2 rise 1
+${servers.map((server, index) => `  server m${index + 1} 127.0.0.1:${server} check\n`).join("")}`,
+  );
+  const { stop } = await startChild(program, ["-db", "-f", file], { ready: () => accepts(port), patience: 20_000 });
+  return { value: `http://127.0.0.1:${port}`, stop };
+}

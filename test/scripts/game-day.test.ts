@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { runGameDay } from "../../scripts/game-day/run.mjs";
+import { describeFault, kinds, schedule } from "../../scripts/game-day/schedule.mjs";
+import { timelineSvg } from "../../scripts/game-day/timeline.mjs";
+import { followed, judge, recoveries } from "../../scripts/game-day/verdict.mjs";
+import { service } from "../support/service.js";
+
+type Entry = Record<string, unknown>;
+
+/** The first faults of a seed, in words. */
+function faultsOf(seed: number, count: number): string[] {
+  const found: string[] = [];
+  for (const fault of schedule(seed)) {
+    if (found.length === count) break;
+    found.push(`${fault.wait} ${describeFault(fault)}`);
+  }
+  return found;
+}
+
+/** The verdict on a ledger with one order that went well, and these changes. */
+function verdictOn({ entries = {}, tables = {}, faults = [] as Entry[] }: Record<string, unknown> = {}): string[] {
+  const ledger: Record<string, Entry[]> = {
+    order: [{ id: "o1", broke: false, quantity: 2 }],
+    ordered: [{ id: "o1" }],
+    ...(entries as object),
+  };
+  const found = {
+    initialStock: 10,
+    stock: 8,
+    orders: [{ id: "o1", status: "confirmed" }],
+    sagas: [{ id: "checkout-o1", status: "completed" }],
+    shipments: [{ order_id: "o1" }],
+    payments: [{ key: "checkout-o1", refunded: false }],
+    mails: [{ subject: "Order o1 is on its way" }],
+    events: [{ stream: "order-o1" }, { stream: "order-o1" }],
+    ticks: [],
+    ...(tables as object),
+  };
+  const read = (kind: string): Entry[] => (ledger[kind] ?? []).map((entry, time) => ({ time: String(time), ...entry }));
+  return judge({ read, tables: found, faults: faults as Entry[], machines: 3, ordered: true } as never).failures;
+}
+
+describe("the schedule of a game day", () => {
+  it("A seed gives the same faults each time, another seed others", () => {
+    expect(faultsOf(7, 40)).toEqual(faultsOf(7, 40));
+    expect(faultsOf(8, 40)).not.toEqual(faultsOf(7, 40));
+  });
+
+  it("Each kind of fault happens once before one happens again", () => {
+    const count = Object.keys(kinds).length;
+    const found: string[] = [];
+    for (const { kind } of schedule(3)) {
+      if (found.length === 2 * count) break;
+      found.push(kind);
+    }
+    expect(new Set(found.slice(0, count)).size).toBe(count);
+    expect(new Set(found.slice(count)).size).toBe(count);
+  });
+});
+
+describe("the verdict on a game day", () => {
+  it("A run in which everything went well has no failures", () => {
+    expect(verdictOn()).toEqual([]);
+  });
+
+  it.each([
+    ["confirmed orders that are lost", { tables: { orders: [], sagas: [], shipments: [], payments: [], stock: 10 } }],
+    ["orders without a saga", { tables: { sagas: [] } }],
+    ["sagas without their end", { tables: { sagas: [{ id: "checkout-o1", status: "running" }] } }],
+    ["orders in a wrong state", { tables: { orders: [{ id: "o1", status: "placed" }] } }],
+    ["orders that were not shipped once", { tables: { shipments: [{ order_id: "o1" }, { order_id: "o1" }] } }],
+    ["payments that do not fit", { tables: { payments: [{ key: "checkout-o1", refunded: true }] } }],
+    ["stock", { tables: { stock: 6 } }],
+    ["orders without a mail", { tables: { mails: [] } }],
+    ["orders without exactly two events", { tables: { events: [{ stream: "order-o1" }] } }],
+    ["confirmed messages without an effect", { entries: { ticked: [{ key: "x", number: 1 }] } }],
+    ["messages with a second effect", { tables: { ticks: [1, 1].map((number) => ({ key: "x", number })) } }],
+    ["messages out of the order", { tables: { ticks: [2, 1].map((number) => ({ key: "x", number })) } }],
+    ["seen by clients", { entries: { violation: [{ text: "a revoked token was accepted" }] } }],
+    ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, status: 500 }] } }],
+    ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, error: "timeout" }] } }],
+    [
+      "stale pages",
+      { entries: { written: [{ key: "p", value: 2, at: 0 }], page: [{ key: "p", value: 1, at: 60_000 }] } },
+    ],
+    [
+      "limits that were not kept",
+      { entries: { limited: [{ key: "k", from: 0, to: 1, allowed: 11, unknown: 0, limit: 10 }] } },
+    ],
+    [
+      "limits that were not kept",
+      { entries: { limited: [{ key: "k", from: 0, to: 1, allowed: 9, unknown: 0, limit: 10 }] } },
+    ],
+  ])("A failure is found: %s", (name, changes) => {
+    expect(verdictOn(changes).join("\n")).toContain(name);
+  });
+
+  it("While machines may be without the store each counts a limit for itself, and no more", () => {
+    const limited = (allowed: number, fault: Entry) => ({
+      entries: { limited: [{ key: "k", from: 10, to: 20, allowed, unknown: 0, limit: 10 }] },
+      faults: [{ begin: 0, end: 15, ...fault }],
+    });
+    for (const fault of [{ kind: "restart redis" }, { kind: "partition", target: "engines" }]) {
+      expect(verdictOn(limited(40, fault))).toEqual([]);
+      expect(verdictOn(limited(41, fault))).toHaveLength(1);
+    }
+    for (const fault of [{ kind: "kill machine" }, { kind: "partition", target: "broker" }]) {
+      expect(verdictOn(limited(11, fault))).toHaveLength(1);
+    }
+  });
+
+  it("Errors of a server that is away are documented", () => {
+    const http = [{ status: 502 }, { status: 503 }, { status: 504 }, { error: "ECONNRESET" }];
+    expect(verdictOn({ entries: { http: http.map((one) => ({ op: "order", at: 0, ok: false, ...one })) } })).toEqual(
+      [],
+    );
+  });
+
+  it("A client of a room is told of each message it did not get", () => {
+    const whole = { lost: [], doubled: [], reordered: [] };
+    expect(followed([1, 2, 3], [1, 2, 3])).toEqual(whole);
+    // 2 was never confirmed: it may be missing, and it may come late.
+    expect(followed([1, 3, 2], [1, 3])).toEqual(whole);
+    expect(followed([1, "gap", 4], [1, 2, 3, 4])).toEqual(whole);
+    expect(followed([1, "gap"], [1, 2])).toEqual(whole);
+    expect(followed([1, 4], [1, 2, 3, 4])).toEqual({ ...whole, lost: [2, 3] });
+    expect(followed([1], [1, 2])).toEqual({ ...whole, lost: [2] });
+    expect(followed([1, 1], [1])).toEqual({ ...whole, doubled: [1] });
+    expect(followed([2, 1], [1, 2])).toEqual({ ...whole, reordered: [1] });
+  });
+
+  it("Messages from before a client had joined are not expected", () => {
+    const room = { room: "a", client: "a1" };
+    const entries = {
+      sending: [
+        { room: "a", n: 1, time: "1" },
+        { room: "a", n: 2, time: "5" },
+      ],
+      sent: [1, 2].map((n) => ({ room: "a", n })),
+      joined: [{ ...room, time: "3" }],
+    };
+    const withKind = (kind: string, list: Entry[]) => list.map((entry) => ({ kind, ...entry }));
+    const ledger = { ...entries, joined: withKind("joined", entries.joined) };
+    expect(verdictOn({ entries: ledger }).join()).toContain("client a1 of room a lost without a gap: 1, as 2");
+    const heard = withKind("heard", [{ ...room, n: 2, time: "6" }]);
+    expect(verdictOn({ entries: { ...ledger, heard } })).toEqual([]);
+  });
+
+  it("The recovery after a fault is the time until the latency is at most twice the one before all faults", () => {
+    const http = [
+      { at: 0, ms: 10 },
+      { at: 6000, ms: 500 },
+      { at: 7000, ms: 500 },
+      { at: 8000, ms: 20 },
+    ];
+    const faults = [{ name: "restart redis", begin: 5000, end: 6000 }];
+    expect(recoveries(http, faults)).toEqual([{ name: "restart redis", level: 10, seconds: 3 }]);
+    expect(recoveries(http.slice(0, 3), faults)).toEqual([{ name: "restart redis", level: 10, seconds: null }]);
+  });
+
+  it("The picture has a bar for each fault", () => {
+    const http = [0, 1000, 2000].map((at) => ({ at, ms: 5, ok: at !== 1000 }));
+    const faults = [{ name: "kill <m1>", begin: 500, end: 1500 }];
+    const svg = timelineSvg({ http, faults, title: "seed 7" });
+    expect(svg).toContain("<title>kill &lt;m1></title>");
+    expect(svg).toContain("seed 7");
+    expect(svg).not.toContain("NaN");
+  });
+});
+
+const long = process.env["STOA_LONG"] === "1";
+const available = long && service("postgres") && service("redis") && service("kafka");
+
+describe.runIf(available)("a game day", () => {
+  it("Nothing that was confirmed is lost, doubled or reordered while parts of three machines die", async () => {
+    const seed = Number(process.env["STOA_CHAOS_SEED"] ?? Math.floor(Math.random() * 1e9));
+    const { failures, counts } = await runGameDay({ seed });
+    console.log(`game day, seed ${seed}:`, counts);
+    expect(failures).toEqual([]);
+  }, 3_600_000);
+});
