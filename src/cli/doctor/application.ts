@@ -27,7 +27,7 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
     const plan = planRun({}, {}, readEnvironment(call.env));
     add("ok", "server", describe(plan));
     if ((await findApp(call)) === undefined) {
-      add("-", "application", `not checked, ${noApplication}`);
+      add("-", "application", `not checked, ${noApplication(call)}`);
       return;
     }
     const app = await loadApp(call);
