@@ -12,6 +12,7 @@ import { isPlainObject } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 import { checkErrorClass, type ErrorClass, type ExceptionHandler } from "../pipeline/exceptions.js";
 import { attach, type Blueprint } from "../routing/blueprint.js";
+import { placeOfCall } from "../routing/places.js";
 import { type Decorator, Router } from "../routing/router.js";
 import { run } from "../server/run.js";
 import type { RunOptions } from "../server/run-options.js";
@@ -145,11 +146,12 @@ class BaseApp extends Router {
   onEvent(event: LifecycleEvent, hook?: Hook): unknown {
     this.#host.assertOpen("onEvent()");
     const { lifecycle } = this.#host;
+    const place = placeOfCall(this.onEvent);
     if (hook !== undefined) {
-      lifecycle.add(event, hook);
+      lifecycle.add(event, hook, place);
       return this;
     }
-    return decorating((decorated: Hook) => lifecycle.add(event, decorated));
+    return decorating((decorated: Hook) => lifecycle.add(event, decorated, place));
   }
 
   /** Handles errors of a class and its descendants; the handler of the nearest class wins. */

@@ -1,5 +1,7 @@
 import type { Container } from "../di/container.js";
-import { type HttpError, httpError } from "../errors/http-error.js";
+import { describeError } from "../errors/describe.js";
+import { HttpError, httpError } from "../errors/http-error.js";
+import { stackFrames } from "../errors/pages/stack-frames.js";
 import { type Guard, guardStage } from "../guards/guard.js";
 import { decompressRules } from "../http/body/content-encoding.js";
 import { requestMethods } from "../http/methods.js";
@@ -90,6 +92,7 @@ export function stagesOf(definition: RouteDefinition, parts: RouteParts): Middle
 function compileRoute(definition: RouteDefinition, parts: CompileParts, deadlines: Map<number, Deadlines>): Run {
   const { options, websocket, path } = definition;
   const owner = ownerOf(definition);
+  const onError = pointing(parts.onError, definition);
   const steps: Step[] = [];
   const validation = parts.validation?.validationStep(options, owner, parsePattern(path).paramNames);
   if (validation) steps.push(validation);
@@ -102,13 +105,30 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   const timeout = milliseconds(options.timeout ?? (streams ? 0 : parts.requestTimeout));
   return compile({
     middleware: stagesOf(definition, parts),
-    endpoint: endpoint(handler, steps, options.status ?? 0, parts.onError),
-    onError: parts.onError,
+    endpoint: endpoint(handler, steps, options.status ?? 0, onError),
+    onError,
     readBody: !streams,
     bodyLimit: options.bodyLimit ?? null,
     decompress: decompressRules(options.decompress),
     deadlines: timeout > 0 ? deadlinesOf(deadlines, timeout) : null,
   });
+}
+
+/**
+ * An error without a frame of the application gets one: the line that registers the route. A queryset that a handler returns
+ * runs when the handler is no longer on the stack.
+ */
+function pointing(onError: OnError, definition: RouteDefinition): OnError {
+  return (request, error, handler) => {
+    const place = definition.place?.();
+    if (place && error instanceof Error && !(error instanceof HttpError)) {
+      const frames = stackFrames(describeError(error));
+      if (frames.every(({ owner }) => owner !== "application")) {
+        error.stack += `\n    at ${ownerOf(definition)} (${place})`;
+      }
+    }
+    return onError(request, error, handler);
+  };
 }
 
 const unrouted: RouteInfo = { pattern: null, methods: [], websocket: false, options: {}, internal: false };

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Feature } from "../feature/feature.js";
 import type { Host, Phase } from "../feature/host.js";
 import { ValueError } from "../kit/value-error.js";
+import type { Place } from "../routing/places.js";
 import type { HubServices } from "../server/worker-messages/service.js";
 
 export type LifecycleEvent = "startup" | "shutdown";
@@ -12,7 +13,7 @@ export type Hook = () => unknown;
  * reverse, then the opened features close in reverse.
  */
 export class Lifecycle {
-  readonly #hooks: Record<LifecycleEvent, Hook[]> = { startup: [], shutdown: [] };
+  readonly #hooks: Record<LifecycleEvent, { hook: Hook; place: Place }[]> = { startup: [], shutdown: [] };
   readonly #features: Feature[];
   readonly installed: Feature[] = [];
   readonly #opened: Feature[] = [];
@@ -47,12 +48,12 @@ export class Lifecycle {
     return this.#phase;
   }
 
-  add(event: string, hook: Hook): void {
+  add(event: string, hook: Hook, place: Place): void {
     if (event !== "startup" && event !== "shutdown") {
       throw new ValueError(`onEvent takes 'startup' or 'shutdown', not ${JSON.stringify(event)}`);
     }
     if (typeof hook !== "function") throw new ValueError(`the ${event} hook must be a function`);
-    this.#hooks[event].push(hook);
+    this.#hooks[event].push({ hook, place });
   }
 
   /** Prepares, opens and runs the startup hooks, once; the first failure ends the start. */
@@ -106,7 +107,7 @@ export class Lifecycle {
         const opening = feature.open?.(host);
         if (opening) await opening;
       }
-      if (this.#hooks.startup.length > 0) await this.#runStartupHooks();
+      if (this.#hooks.startup.length > 0) await this.#runStartupHooks(host);
       for (const feature of this.#features) {
         const beginning = feature.ready?.(host);
         if (beginning) await beginning;
@@ -120,11 +121,19 @@ export class Lifecycle {
     this.#phase = "started";
   }
 
-  async #runStartupHooks(): Promise<void> {
+  async #runStartupHooks(host: Host): Promise<void> {
     const inside = new AsyncLocalStorage<true>();
     this.#insideHook = inside;
     try {
-      for (const hook of this.#hooks.startup) await inside.run(true, hook);
+      for (const { hook, place } of this.#hooks.startup) {
+        const name = (): string => `the startup hook${hook.name && ` ${hook.name}`} (${place() ?? "of the framework"})`;
+        const stop = remindOf(host, name);
+        try {
+          await inside.run(true, hook);
+        } finally {
+          stop();
+        }
+      }
     } finally {
       this.#insideHook = null;
       // Otherwise every promise of the application would carry its value from now on.
@@ -143,7 +152,8 @@ export class Lifecycle {
     await this.drain(host);
     this.#phase = "stopped";
     let well = true;
-    for (const hook of this.#hooks.shutdown.toReversed()) well = (await settle(host, "a shutdown hook", hook)) && well;
+    for (const { hook } of this.#hooks.shutdown.toReversed())
+      well = (await settle(host, "a shutdown hook", hook)) && well;
     return (await this.#close(host)) && well;
   }
 
@@ -154,6 +164,19 @@ export class Lifecycle {
     }
     return well;
   }
+}
+
+/** Says what the start waits for: after 10 seconds, then with pauses that double. */
+function remindOf({ logger }: Host, name: () => string): () => void {
+  let timer: NodeJS.Timeout;
+  const wait = (pause: number, seconds: number): void => {
+    timer = setTimeout(() => {
+      logger.warn(`${name()} has not ended after ${seconds} s; the start waits for it`);
+      wait(pause * 2, seconds + pause * 2);
+    }, pause * 1000).unref();
+  };
+  wait(10, 10);
+  return () => clearTimeout(timer);
 }
 
 async function settle(host: Host, what: string, run: () => unknown): Promise<boolean> {

@@ -1,12 +1,14 @@
+import { existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { App, hostOf } from "../app/app.js";
 import type { Logger } from "../kit/logger.js";
 import { ValueError } from "../kit/value-error.js";
 import { exportsOf, importModule } from "../migrations/files/import-module.js";
+import { StartError } from "../server/start-error.js";
 import type { OptionSpecs } from "./arguments.js";
 import type { CommandCall } from "./command.js";
-import { loadConfig } from "./config.js";
+import { findConfig, loadConfig } from "./config.js";
 import { failureLine } from "./failure.js";
 import { configOption } from "./project.js";
 
@@ -18,7 +20,14 @@ export const appOption = {
 
 type AppCall = Pick<CommandCall<typeof appOption>, "options" | "cwd">;
 
-export const noApplication = "no application: give --app FILE, or name it in stoa.config.ts";
+/** Why there is no application, and the cure: a file that looks like one is named. */
+export function noApplication({ options, cwd }: AppCall): string {
+  const config = options.config ?? findConfig(cwd);
+  const found = config === null ? `there is no stoa.config.ts in ${cwd}` : `${config} has no \`app\``;
+  const usual = ["src/app.ts", "app.ts", "src/index.ts", "src/app.js", "app.js"];
+  const file = usual.find((name) => existsSync(resolve(cwd, name)));
+  return `no application: give --app ${file ?? "FILE"}, or name it in stoa.config.ts as \`app\` (${found})`;
+}
 
 /** The module of the application; undefined if none is named. */
 export async function findApp({ options, cwd }: AppCall): Promise<string | undefined> {
@@ -29,7 +38,7 @@ export async function findApp({ options, cwd }: AppCall): Promise<string | undef
 /** Loads the application without starting it. */
 export async function loadApp(call: AppCall): Promise<App> {
   const path = await findApp(call);
-  if (path === undefined) throw new ValueError(noApplication);
+  if (path === undefined) throw new StartError(noApplication(call));
   await access(path).catch(() => {
     throw new ValueError(`the module of the application ${path} is not there: give its path with --app FILE`);
   });

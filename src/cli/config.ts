@@ -54,7 +54,7 @@ const names = ["stoa.config.ts", "stoa.config.mts", "stoa.config.js", "stoa.conf
 /** What `tsc` writes, for a folder without sources: an image has nothing else. */
 const compiledNames = ["dist/stoa.config.js", "dist/stoa.config.mjs"];
 
-function findConfig(cwd: string): string | null {
+export function findConfig(cwd: string): string | null {
   return [...names, ...compiledNames].map((name) => join(cwd, name)).find(existsSync) ?? null;
 }
 

@@ -109,6 +109,13 @@ export function engine<Config, Client extends object>(
       throw new Error(`the ${name} did not open within ${seconds} s`);
     });
   };
+  /** Adds the cure to an error of the first connection that has none. */
+  const cured = (error: unknown): unknown => {
+    if (error instanceof Error && !(error instanceof ValueError) && !error.message.includes("; ")) {
+      error.message += `; is the server running, and does app.${enabledBy}() have its address and password?`;
+    }
+    return error;
+  };
   const reopeningOf = (host: Host, client: Client, config: Config): Reopening | null => {
     if (declaration.onLost === undefined) return null;
     const reopening = new Reopening(name, loggerOf(host), {
@@ -139,6 +146,8 @@ export function engine<Config, Client extends object>(
           try {
             await openInTime(host, client, config);
             await declaration.ping(client, AbortSignal.timeout(pingWithin * 1000));
+          } catch (error) {
+            throw cured(error);
           } finally {
             await declaration.close(client, host);
           }
@@ -180,8 +189,8 @@ export function engine<Config, Client extends object>(
         try {
           await openInTime(host, client!, config);
         } catch (error) {
-          if (reopening === null || isRequired(config)) throw error;
-          reopening.begin(error);
+          if (reopening === null || isRequired(config)) throw cured(error);
+          reopening.begin(cured(error));
         }
       },
       async drain(host) {

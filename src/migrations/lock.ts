@@ -51,11 +51,14 @@ export function withLock<T>(
   options: LockOptions,
   run: (session: Session) => Promise<T>,
 ): Promise<T> {
+  // The one session of an embedded database may be in use by another process.
+  const waiting = database.engine === "pglite" ? setTimeout(options.onWait, interval) : undefined;
   const work = async (session: Session): Promise<T> => {
+    clearTimeout(waiting);
     if (session.engine === "postgres") await noticeDeath(session);
     return locked(session, options, run);
   };
-  return database.session(work, { statementTimeout: 0, signal: options.signal });
+  return database.session(work, { statementTimeout: 0, signal: options.signal }).finally(() => clearTimeout(waiting));
 }
 
 async function locked<T>(session: Session, options: LockOptions, run: (session: Session) => Promise<T>): Promise<T> {

@@ -40,6 +40,8 @@ export interface Middleware {
   prepare?(stores: StoreSource): void;
   /** Called once per route at start: a sentence about other middleware of the route that cannot work beside this one. */
   conflict?(all: readonly Middleware[], owner: string, path: string): string | undefined;
+  /** True if it does nothing for requests to this path or pattern: lists of routes and API documents leave it out there. */
+  skips?(path: string): boolean;
   /** Called once per route at start: returns the middleware for that route, or null to leave it out. */
   forRoute?(route: RouteInfo): Middleware | null;
 }

@@ -1,6 +1,7 @@
 import type { Guard } from "../guards/guard.js";
 import type { Middleware } from "../pipeline/middleware.js";
 import type { ReadRouteOptions } from "./options.js";
+import type { Place } from "./places.js";
 
 /** A handler registered for methods and a path, as the application keeps it. */
 export interface RouteDefinition {
@@ -18,8 +19,8 @@ export interface RouteDefinition {
   readonly internal?: boolean;
   /** True for work inside of another request, which has passed the application's middleware and guards: only its own guards apply. */
   readonly inner?: boolean;
-  /** The place in the source where it was registered: `/app/src/books.ts:12`. Known after `keepPlaces` only. */
-  readonly place?: string | undefined;
+  /** The place in the source where it was registered; none for routes of the framework. */
+  readonly place?: Place;
 }
 
 /** Everything that a blueprint adds to its routes. Read when the application starts. */

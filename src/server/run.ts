@@ -9,7 +9,7 @@ import { planRun, type RunFields, type RunOptions, readRunOptions } from "./run-
 import type { RunTarget } from "./run-target.js";
 import type { RunningServer } from "./running-server.js";
 import { serve } from "./serve.js";
-import { StartError, startFailure } from "./start-error.js";
+import { StartError, startFailure, startReport } from "./start-error.js";
 
 export type { RunningServer };
 
@@ -64,7 +64,7 @@ async function runProcess(target: RunTarget, options: Partial<RunFields>): Promi
 }
 
 async function fail(error: unknown): Promise<never> {
-  const reason = startFailure(error);
+  const reason = parentLink?.role === "reload" ? startReport(error) : startFailure(error);
   if (parentLink) await parentLink.send({ stoa: "failed", reason, code: !(error instanceof StartError) });
   else process.stderr.write(`stoa: ${reason}\n`);
   process.exit(1);

@@ -1,4 +1,6 @@
-import { isPackageFile } from "../kit/package-folder.js";
+import { describeError } from "../errors/describe.js";
+import { sourceExcerpt } from "../errors/pages/source-excerpt.js";
+import { type StackFrame, stackFrames } from "../errors/pages/stack-frames.js";
 import { ValueError } from "../kit/value-error.js";
 import type { ListenAddress } from "./transport.js";
 
@@ -15,10 +17,25 @@ export function listenError(error: unknown, address: ListenAddress): StartError 
   return new StartError(message ?? `cannot listen on ${where}: ${summary(error)}`, { cause: error });
 }
 
-/** Why the server did not start, on one line. */
+/** Why the server did not start, on one line, with the place in the program's own files. */
 export function startFailure(error: unknown): string {
-  if (error instanceof StartError || error instanceof ValueError) return oneLine(error.message);
-  return oneLine(`startup failed: ${summary(error)}${origin(error)}`);
+  if (error instanceof StartError) return oneLine(error.message);
+  const frame = origin(error);
+  const place = frame === undefined ? "" : ` (${frame.file}:${frame.line}:${frame.column})`;
+  return oneLine((error instanceof ValueError ? error.message : `startup failed: ${summary(error)}`) + place);
+}
+
+/** The same, with the lines of the source at that place: for the developer who is about to mend it. */
+export function startReport(error: unknown): string {
+  const { file, line, column = 1 } = origin(error) ?? {};
+  const lines = file === undefined || line === undefined ? null : sourceExcerpt(file, line);
+  const shown = (lines ?? []).map(({ number, text }) => {
+    const distance = Math.abs(number - line!);
+    if (distance > 2) return "";
+    const caret = `\n       | ${text.slice(0, column - 1).replace(/[^\t]/g, " ")}^`;
+    return `\n${distance === 0 ? ">" : " "} ${String(number).padStart(4)} | ${text}${distance === 0 ? caret : ""}`;
+  });
+  return startFailure(error) + shown.join("");
 }
 
 /** Class and message of whatever was thrown, with those of its causes that are not quoted before. */
@@ -74,15 +91,10 @@ function pathProblem(code: string, path: string): string | undefined {
   }
 }
 
-/** The place in the program's own files at which an error was made. */
-function origin(error: unknown): string {
-  if (!(error instanceof Error) || typeof error.stack !== "string") return "";
-  const frame = error.stack
-    .split("\n")
-    .filter((line) => /^\s+at /.test(line))
-    .map((line) => /(?:\(|at |async )(?:file:\/\/)?((?:\/|[A-Z]:)[^()]+:\d+:\d+)\)?$/.exec(line)?.[1])
-    .find((place) => place !== undefined && !place.includes("/node_modules/") && !isPackageFile(place));
-  return frame === undefined ? "" : ` (${frame})`;
+/** The frame of the program's own files in which an error was made. */
+function origin(error: unknown): StackFrame | undefined {
+  if (error instanceof StartError) return undefined;
+  return stackFrames(describeError(error)).find(({ owner, column }) => owner === "application" && column !== undefined);
 }
 
 function oneLine(text: string): string {

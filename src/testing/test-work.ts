@@ -2,6 +2,7 @@ import { type App, hostOf } from "../app/app.js";
 import { options as declare, type OptionsOf, option } from "../kit/config.js";
 import { milliseconds } from "../kit/duration.js";
 import { poll } from "../kit/time/backoff.js";
+import { ValueError } from "../kit/value-error.js";
 import { enabledEventStore } from "../patterns/events/feature.js";
 import { startedJobs } from "../patterns/jobs/feature.js";
 import type { JobInfo } from "../patterns/jobs/records.js";
@@ -43,11 +44,17 @@ export class TestWork {
     const { after, timeout } = runDueOptions.read([options]);
     await this.#app.start();
     const timeoutMs = milliseconds(timeout);
+    const host = hostOf(this.#app);
+    const [jobs, sagas] = [startedJobs(host), startedSagas(host)];
+    if (!(jobs ?? sagas ?? enabledEventStore(host) ?? outboxOf(host) ?? messagesOf(this.#app))) {
+      throw new ValueError(
+        "runDue() has nothing to run: the application has no jobs, sagas, event store or outbox, and no testMessages(app)",
+      );
+    }
     await this.#idle(timeoutMs);
     if (after === 0) return;
-    const host = hostOf(this.#app);
-    await startedJobs(host)?.pass(milliseconds(after));
-    await startedSagas(host)?.pass(milliseconds(after));
+    await jobs?.pass(milliseconds(after));
+    await sagas?.pass(milliseconds(after));
     await this.#idle(timeoutMs);
   }
 

@@ -1,5 +1,6 @@
 import { App, ForbiddenError, GuardError, HttpError, type Logger, Response, UnauthorizedError } from "stoa";
-import { describe, expect, it } from "vitest";
+import { field, Model } from "stoa/orm";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 
 class Animal extends Error {}
@@ -281,6 +282,24 @@ describe("the result of an exception handler", () => {
     });
     const response = await app.request("/");
     expect([response.status, await response.json()]).toEqual([409, { problem: "taken" }]);
+  });
+});
+
+describe("the place of an error", () => {
+  class Missing extends Model("missing_rows", { id: field.auto() }) {}
+
+  it("An error of a queryset that a handler returns has the line of the route, others have none of it", async () => {
+    const { app, lines } = appWith();
+    app.enableDatabase("pglite:");
+    onTestFinished(() => app.stop());
+    app.get("/missing", () => Missing.objects.filter({ id: 1 }));
+    for (const path of ["/missing", "/missing", "/async"]) expect((await app.request(path)).status).toBe(500);
+    const stacks = lines
+      .filter(({ message }) => message.endsWith("failed"))
+      .map(({ fields }) => (fields!["error"] as Error).stack!);
+    const route = /\n {4}at GET \/missing \(.*errors\.test\.ts:\d+:\d+\)$/;
+    expect(stacks.map((stack) => route.test(stack))).toEqual([true, true, false]);
+    expect(stacks[2]).not.toContain("GET /async");
   });
 });
 

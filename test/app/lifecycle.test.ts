@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 
 describe("the start", () => {
@@ -149,5 +149,31 @@ describe("a startup hook", () => {
     const responses = await Promise.all([app.request("/"), app.request("/")]);
     expect(await Promise.all(responses.map((response) => response.text()))).toEqual(["other", "other"]);
     await app.stop();
+  });
+});
+
+describe("a startup hook that does not end", () => {
+  it("The log names a startup hook that the start waits for, and its place, again with longer pauses", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const app = new App();
+    const lines: string[] = [];
+    app.logger = { ...app.logger, warn: (line) => void lines.push(line) };
+    let end = (): void => {};
+    app.onEvent("startup", async function connectMail() {
+      await new Promise<void>((resolve) => (end = resolve));
+    });
+    const started = app.start();
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(lines).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_001);
+    const hook = String.raw`the startup hook connectMail \(.*lifecycle\.test\.ts:\d+:\d+\) has not ended after`;
+    expect(lines).toEqual(
+      [10, 30, 70].map((seconds) => expect.stringMatching(`^${hook} ${seconds} s; the start waits for it$`)),
+    );
+    end();
+    await started;
+    await vi.advanceTimersByTimeAsync(1_000_000);
+    expect(lines).toHaveLength(3);
   });
 });

@@ -57,6 +57,51 @@ describe("stoa dev", slow, () => {
     expect(await stop(dev)).toBe(0);
   });
 
+  it("A wrong option is shown with its line of the source, to clients too", async () => {
+    const project = await Project.create({ "src/app.ts": greeting("one") });
+    const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);
+    const url = await urlOf(dev);
+    await save(
+      project,
+      "src/app.ts",
+      `interface Unused { a: string }\n${greeting("two")}\napp.enableCors({ orgins: 1 });`,
+    );
+    await until(async () => (await get(url)).text.includes("did you mean 'origins'?"));
+    const { text } = await request(url);
+    expect(text).toMatch(/src\/app\.ts:5:5\)\n/);
+    expect(text).toContain("\n>    5 | app.enableCors({ orgins: 1 });\n       |     ^\n");
+    await dev.tells(">    5 | app.enableCors({ orgins: 1 });");
+    expect(await stop(dev)).toBe(0);
+  });
+
+  it("A rejection that nobody handles ends the start: no address is announced after it", async () => {
+    const project = await Project.create({
+      "src/app.ts": `${greeting("one")}
+app.onEvent("startup", async () => {
+  Promise.reject(new Error("mail is down"));
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+});`,
+    });
+    const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);
+    await until(() => dev.stdout.includes("it starts again when a file changes"));
+    expect(dev.stdout).toContain("unhandled rejection: the start ends, and the process exits");
+    expect(dev.stdout).toContain("mail is down");
+    expect(dev.stdout).not.toContain("listening");
+    expect(await stop(dev)).toBe(0);
+  });
+
+  it("Without an application the command ends, and says where it looked and what helps", async () => {
+    const project = await Project.create();
+    const run = async (): Promise<string> => {
+      const { code, stderr } = await project.stoa(["dev"]);
+      expect(code).toBe(1);
+      return stderr;
+    };
+    expect(await run()).toMatch(/no application: give --app FILE, .* \(there is no stoa\.config\.ts in .*\)/);
+    await project.write("src/app.ts", greeting("one"));
+    expect(await run()).toContain("give --app src/app.ts,");
+  });
+
   it("An error at the first start waits for a change too, and one of the command line does not", async () => {
     const project = await Project.create({ "src/app.ts": "missing();" });
     const dev = project.start(["dev", "--app", "src/app.ts", "--port", "0"]);

@@ -1,4 +1,5 @@
-import { beforeAll, expect, it } from "vitest";
+import { BasicAuth } from "stoa";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 import { patient } from "../server/process/program.js";
 import { Project } from "./project.js";
@@ -51,6 +52,25 @@ it("The list as JSON has all of the middleware of each route", async () => {
     middleware: ["cors", "timed"],
     source: "app.mjs:7",
     websocket: false,
+  });
+});
+
+it("Middleware is not listed for the paths that it skips", async () => {
+  Object.assign(globalThis, { BasicAuth });
+  onTestFinished(() => void delete (globalThis as { BasicAuth?: unknown }).BasicAuth);
+  const folder = await makeFolder({
+    "app.mjs": `export const app = new App();
+      app.use(new BasicAuth(() => true).skipPath("/public"));
+      app.enableCsrf({ skipPaths: ["/public/hooks"] });
+      for (const path of ["/books", "/public/{page}", "/public/hooks/{name}"]) app.post(path, () => "");`,
+  });
+  const { out, err } = await runCommand(folder, "routes", "--app", "app.mjs", "--json");
+  expect(err).toBe("");
+  const rows = JSON.parse(out) as { path: string; middleware: string[] }[];
+  expect(Object.fromEntries(rows.map(({ path, middleware }) => [path, middleware]))).toEqual({
+    "/books": ["csrf", "basic-auth"],
+    "/public/{page}": ["csrf"],
+    "/public/hooks/{name}": [],
   });
 });
 

@@ -48,6 +48,14 @@ describe("work of an application under test", () => {
     expect((await work.enqueued("mail")).map(({ status }) => status)).toEqual(["done", "done", "done"]);
   });
 
+  it("An application without work is told so, with the kinds of work that there are", async () => {
+    const app = new App();
+    onTestFinished(() => app.stop());
+    await expect(testWork(app).runDue()).rejects.toThrow(
+      "has no jobs, sagas, event store or outbox, and no testMessages(app)",
+    );
+  });
+
   it("Sagas go on until they wait, and a wait is over after its time", async () => {
     const steps: string[] = [];
     const definition = saga("trial")

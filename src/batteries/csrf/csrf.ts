@@ -27,7 +27,10 @@ export class CsrfProtection {
   }
 
   get middleware(): Middleware {
-    if (!this.#holder) return { ...place, early: true, before: (request) => this.#checkOrigin(request) };
+    if (!this.#holder) {
+      const skips = (path: string): boolean => this.#settings.skipPaths.covers(path);
+      return { ...place, early: true, skips, before: (request) => this.#checkOrigin(request) };
+    }
     return {
       ...place,
       forRoute: ({ options }) => ({

@@ -7,7 +7,6 @@ interface Authenticating {
   readonly securityScheme?: object;
   /** One of these suffices. */
   readonly alternatives?: readonly Authenticating[];
-  skips?(path: string): boolean;
 }
 
 type Requirement = Readonly<Record<string, readonly string[]>>;
@@ -20,7 +19,7 @@ export class SecuritySchemes {
   requirementsOf(middleware: readonly Middleware[], path: string): Requirement[] {
     let combined: Requirement[] = [];
     for (const item of middleware as readonly (Middleware & Authenticating)[]) {
-      if (typeof item.skips === "function" && item.skips(path)) continue;
+      if (item.skips?.(path)) continue;
       const choices = this.#choicesOf(item);
       if (choices.length === 0) continue;
       combined =

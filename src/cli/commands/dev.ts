@@ -5,7 +5,7 @@ import { createKeeper } from "../../app/features.js";
 import { ValueError } from "../../kit/value-error.js";
 import { parentLink } from "../../server/process/parent-link.js";
 import { reloadForever } from "../../server/process/reload.js";
-import { startFailure } from "../../server/start-error.js";
+import { StartError, startReport } from "../../server/start-error.js";
 import { appOption, loadApp } from "../application.js";
 import type { OptionSpecs } from "../arguments.js";
 import { clientFile } from "../client/client-file.js";
@@ -41,6 +41,7 @@ Examples:
 
 /** The child of the reloader: `run` of the application reads the host and the port from the command line. */
 async function serve(call: DevCall): Promise<never> {
+  process.setSourceMapsEnabled(true);
   try {
     const app = await loadApp(call);
     await app.run();
@@ -49,7 +50,7 @@ async function serve(call: DevCall): Promise<never> {
     );
   } catch (error) {
     const thrown = error instanceof ValueError && error.cause !== undefined ? error.cause : error;
-    await parentLink?.send({ stoa: "failed", reason: startFailure(thrown), code: true });
+    await parentLink?.send({ stoa: "failed", reason: startReport(thrown), code: !(error instanceof StartError) });
     process.exit(1);
   }
   return new Promise(() => {});

@@ -4,7 +4,6 @@ import { stagesOf } from "../../app/compile-routes.js";
 import type { AppHost } from "../../app/host.js";
 import { byPath, type ListedRoute, listRoute } from "../../batteries/live/route-list.js";
 import type { RouteDefinition } from "../../routing/definition.js";
-import { keepPlaces } from "../../routing/places.js";
 import { appOption, prepareApp } from "../application.js";
 import { defineCommand } from "../command.js";
 import { shownJson, tableLines } from "../shown.js";
@@ -23,7 +22,6 @@ Examples:
     const { options, terminal, cwd } = call;
     // The lines of TypeScript, in an application that was compiled too.
     process.setSourceMapsEnabled(true);
-    keepPlaces();
     const rows = rowsOf(hostOf(await prepareApp(call)), cwd);
     if (options.json) terminal.print(shownJson(rows));
     else if (rows.length === 0) terminal.print("the application has no routes");
@@ -40,9 +38,9 @@ function rowsOf(host: AppHost, cwd: string): Row[] {
   const row = (definition: RouteDefinition): Row => ({
     ...listRoute(definition, host.scope),
     middleware: stagesOf(definition, host)
-      .filter(({ slot }) => slot !== "guards")
+      .filter((item) => item.slot !== "guards" && !item.skips?.(definition.path))
       .map(({ name }) => name || "(unnamed)"),
-    source: definition.place === undefined ? null : shortened(definition.place, cwd),
+    source: sourceOf(definition, cwd),
   });
   // A method has a second pipeline for gRPC-Web; a pipeline without `rpc` refuses unknown methods.
   const calls = new Map(host.pipelines.filter(({ options }) => "rpc" in options).map((call) => [call.path, call]));
@@ -66,7 +64,10 @@ function listed(names: readonly string[]): string {
   return names.join(", ") || "-";
 }
 
-function shortened(place: string, cwd: string): string {
-  const path = relative(cwd, place);
-  return path.startsWith(`..${sep}`) ? place : path;
+/** The file and the line. */
+function sourceOf({ place }: RouteDefinition, cwd: string): string | null {
+  const line = place?.()?.replace(/:\d+$/, "");
+  if (line === undefined) return null;
+  const path = relative(cwd, line);
+  return path.startsWith(`..${sep}`) ? line : path;
 }

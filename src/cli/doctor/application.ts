@@ -1,6 +1,5 @@
 import { hostOf } from "../../app/app.js";
 import { type EngineProbe, enginesOf } from "../../engines/engine.js";
-import { ValueError } from "../../kit/value-error.js";
 import { chooseTransport, describeTransport } from "../../server/choose-transport.js";
 import { readEnvironment } from "../../server/environment.js";
 import { planRun, type RunPlan } from "../../server/run-options.js";
@@ -27,7 +26,7 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
     const plan = planRun({}, {}, readEnvironment(call.env));
     add("ok", "server", describe(plan));
     if ((await findApp(call)) === undefined) {
-      add("-", "application", `not checked, ${noApplication}`);
+      add("-", "application", `not checked, ${noApplication(call)}`);
       return;
     }
     const app = await loadApp(call);
@@ -46,15 +45,12 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
   return findings;
 }
 
-async function checkEngine({ name: subject, enabledBy, required, probe }: EngineProbe): Promise<Finding> {
+async function checkEngine({ name: subject, required, probe }: EngineProbe): Promise<Finding> {
   try {
     await probe();
     return { state: "ok", subject, text: "reachable" };
   } catch (error) {
-    const line = failureLine(error);
-    const cure = `; is the server running, and does app.${enabledBy}() have its address and password?`;
-    const text = error instanceof ValueError || line.includes("; ") ? line : line + cure;
-    return { state: required ? "wrong" : "warning", subject, text };
+    return { state: required ? "wrong" : "warning", subject, text: failureLine(error) };
   }
 }
 

@@ -34,16 +34,36 @@ export class ${pascal} extends Model("${snake.endsWith("s") ? snake : `${snake}s
     next: `export * from "./${kebab}-model.js"; in the module that stoa.config.ts names as models, then: npx stoa migrate make`,
   }),
 
-  route: ({ kebab, camel }: Names): Generated => ({
+  route: ({ kebab, camel, pascal }: Names): Generated => ({
     files: {
-      [`source/${kebab}-routes.ts`]: `import { Blueprint } from "stoa";
+      [`source/${kebab}-routes.ts`]: `import { Blueprint, HttpError } from "stoa";
+import { z } from "zod";
+
+const New${pascal} = z.object({ name: z.string().trim().min(1).max(100) });
+const ${pascal} = New${pascal}.extend({ id: z.int() });
+const Id = z.object({ id: z.int().min(1) });
 
 export function ${camel}Routes(): Blueprint<"/${kebab}"> {
   const routes = new Blueprint("/${kebab}", { tags: ["${kebab}"] });
+  const all = new Map<number, z.infer<typeof ${pascal}>>(); // put a model in its place
 
-  routes.get("/", { summary: "List ${kebab}" }, () => []);
+  routes.get("/", { summary: "List ${kebab}", response: z.array(${pascal}) }, () => [...all.values()]);
 
-  routes.get("/{id}", { summary: "Read one" }, (request) => ({ id: request.params.id }));
+  routes.post(
+    "/",
+    { summary: "Add one", body: New${pascal}, response: ${pascal}, status: 201 },
+    (_request, { body }) => {
+      const added = { id: all.size + 1, ...body };
+      all.set(added.id, added);
+      return added;
+    },
+  );
+
+  routes.get("/{id}", { summary: "Read one", params: Id, response: ${pascal} }, (_request, { params }) => {
+    const found = all.get(params.id);
+    if (found === undefined) throw new HttpError(404, "There is nothing with this id.");
+    return found;
+  });
 
   return routes;
 }
@@ -53,16 +73,21 @@ import { App } from "stoa";
 import { testClient } from "stoa/testing";
 import { ${camel}Routes } from "../src/${kebab}-routes.js";
 
-test("${kebab} can be listed and read", async () => {
+test("${kebab} are added, listed and read, and what is not valid is refused", async () => {
   const app = new App();
   app.registerBlueprint(${camel}Routes());
   await using client = await testClient(app).start();
-  assert.deepEqual(await (await client.get("/${kebab}")).json(), []);
-  assert.deepEqual(await (await client.get("/${kebab}/1")).json(), { id: "1" });
+  const added = await client.post("/${kebab}", { json: { name: "first" } });
+  assert.equal(added.status, 201);
+  assert.deepEqual(await added.json(), { id: 1, name: "first" });
+  assert.deepEqual(await (await client.get("/${kebab}")).json(), [{ id: 1, name: "first" }]);
+  assert.deepEqual(await (await client.get("/${kebab}/1")).json(), { id: 1, name: "first" });
+  assert.equal((await client.post("/${kebab}", { json: { name: "" } })).status, 422);
+  assert.equal((await client.get("/${kebab}/2")).status, 404);
 });
 `,
     },
-    next: `app.registerBlueprint(${camel}Routes()); where the application is created`,
+    next: `app.registerBlueprint(${camel}Routes()); where the application is created. It needs zod: npm install zod`,
   }),
 
   job: ({ kebab, camel, pascal }: Names): Generated => ({

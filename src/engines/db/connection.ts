@@ -29,6 +29,8 @@ export interface Connection {
   quiet(): Promise<void>;
   /** Back to the state of a new session; rejects when that fails. */
   reset(): Promise<void>;
+  /** Keeps the statements of others out of the session, or lets them in again: an embedded database has one for all its processes. */
+  alone?(alone: boolean): Promise<unknown> | undefined;
   /** Ends it at once. Statements in flight fail. */
   destroy(reason: Error): void;
   /** Ends it after its statements. */

@@ -1,5 +1,6 @@
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
+import { closest } from "../../kit/suggest.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
@@ -51,6 +52,9 @@ export interface MessagingParts {
   readonly limits?: PublisherLimits;
 }
 
+/** Names of topics that are remembered: those that requests make up have no bound. */
+const maxNames = 1000;
+
 /** Publishes and consumes messages, on one broker or several. */
 export class Messaging {
   /** Messages that could not be handled. */
@@ -64,6 +68,8 @@ export class Messaging {
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
+  /** Names of topics that were looked at. */
+  readonly #published = new Set<string>();
   #subscribed = 0;
   #draining = false;
 
@@ -81,7 +87,7 @@ export class Messaging {
   ): Promise<Published> {
     // Not async: that would be a second promise for each message.
     try {
-      const declared = asTopic(topic);
+      const declared = this.#asTopic(topic);
       return publishOne(this.#brokers.of(declared.broker, declared.name), declared, { value, options }, null, this);
     } catch (error) {
       return Promise.reject(error);
@@ -96,7 +102,7 @@ export class Messaging {
     topic: T,
     entries: readonly BatchEntry<PublishedValue<T>>[],
   ): Promise<Published[]> {
-    return this.#publishAll(asTopic(topic), readEntries(entries));
+    return this.#publishAll(this.#asTopic(topic), readEntries(entries));
   }
 
   /**
@@ -108,7 +114,7 @@ export class Messaging {
     value: PublishedValue<T>,
     options?: RequestOptions,
   ): Promise<ReplyValue<T>> {
-    const declared = asTopic(topic);
+    const declared = this.#asTopic(topic);
     const { requests } = this.#brokers.of(declared.broker, declared.name);
     return (await requests.request(declared, value, options)) as ReplyValue<T>;
   }
@@ -174,6 +180,22 @@ export class Messaging {
       throw error;
     }
     return consumer;
+  }
+
+  /** A topic that is given by its name may be misspelt: nobody would ever see its messages. */
+  #asTopic(topic: Topic<never, unknown> | string): Topic {
+    const known = this.#published;
+    if (typeof topic === "string" && this.#consumers.size > 0 && known.size < maxNames && !known.has(topic)) {
+      known.add(topic);
+      const consumed = [...this.#consumers].map((consumer) => consumer.topic);
+      const near = consumed.includes(topic) ? undefined : closest(topic, consumed, 1);
+      if (near !== undefined) {
+        this.#parts.logger.warn(
+          `nothing here consumes the topic '${topic}' that is published; did you mean '${near}'?`,
+        );
+      }
+    }
+    return asTopic(topic);
   }
 
   /** The consumers that run. */

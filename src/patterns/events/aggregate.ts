@@ -1,4 +1,5 @@
 import { nodeCrypto } from "../../kit/node-modules.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { EventMap, NewEvent, PlainEvent } from "./event.js";
 import { checkName } from "./names.js";
 import type { PersonalFieldsOf } from "./personal/personal.js";
@@ -49,7 +50,7 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
   ): void {
     // The id is made here, so that the same events saved twice are stored once.
     this.#pending.push({ type, data, id: nodeCrypto().randomUUID() } as unknown as NewEvent<Events>);
-    this.apply({ type, data } as unknown as PlainEvent<Events>);
+    Aggregate.replay(this as unknown as Aggregate, this.#version, [{ type, data }]);
   }
 
   /** The state that a snapshot keeps. Default: the fields; all must be plain JSON values. */
@@ -64,6 +65,9 @@ export abstract class Aggregate<Events extends EventMap = EventMap> {
 
   /** @internal */
   static replay(aggregate: Aggregate, version: number, events: readonly PlainEvent[]): void {
+    if (typeof aggregate.apply !== "function") {
+      throw new ValueError(`${aggregate.constructor.name} has no apply(event): it changes the fields by an event`);
+    }
     for (const event of events) aggregate.apply(event);
     aggregate.#version = version;
   }

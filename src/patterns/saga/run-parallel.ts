@@ -3,7 +3,7 @@ import { backoff } from "../../kit/time/backoff.js";
 import { sleep } from "../../kit/time/within.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
-import { eventOf, runAction } from "./run-step.js";
+import { eventOf, notJson, runAction } from "./run-step.js";
 import { type Step, StepRefused } from "./steps.js";
 
 /** The end of one branch: it is done, it failed for good, or this process does not continue with it. */
@@ -60,7 +60,7 @@ async function runBranch(execution: Execution, step: Step, at: number, group: { 
     const outcome = await runAction(execution, step, number, at);
     if (outcome.kind === "lost") return { kind: "left" };
     const result = outcome.kind === "done" ? plainResult(outcome.result) : undefined;
-    const error = outcome.kind === "done" ? "the result of the step is not a JSON value" : errorText(outcome.error);
+    const error = outcome.kind === "done" ? notJson(step) : errorText(outcome.error);
     const event = eventOf(outcome);
     const unknown = outcome.kind === "unknown" || (outcome.kind === "done" && result === undefined);
     await execution.write(

@@ -6,6 +6,11 @@ import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, sagaName, withName, without } from "./execution.js";
 import { type Step, StepRefused, StepUnknown } from "./steps.js";
 
+/** The error of a step whose result cannot be stored. */
+export function notJson({ name }: Step): string {
+  return `the result of the step '${name}' is not a JSON value`;
+}
+
 /** Runs one attempt of a step. Returns true if the saga continues at once. */
 export async function runStep(execution: Execution, node: SagaNode & { readonly kind: "step" }): Promise<boolean> {
   const { step } = node;
@@ -36,7 +41,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   if (outcome.kind === "done") {
     const result = plainResult(outcome.result);
     if (result === undefined) {
-      const error = "the result of the step is not a JSON value";
+      const error = notJson(step);
       return execution.turnBack(node, error, { unknown: [step.name], event: "action failed", ...log });
     }
     execution.note({

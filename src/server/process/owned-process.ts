@@ -21,6 +21,7 @@ const replacementTimeout = 15_000;
 /** Serves in a process that belongs to the server, from its first signal handler to its exit code. */
 export async function serveProcess(target: RunTarget, plan: RunPlan, link: ParentLink | null): Promise<RunningServer> {
   let ending = false;
+  let serving = false;
   // Without its watchdog, if the system allows no thread, the process still serves.
   const watching = watch(plan, link).catch(() => null);
   if (link && link.routes !== null) await recordRoutes(target, link.routes, link.refused);
@@ -41,7 +42,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   };
 
   const onCrash = (error: unknown, origin: string): void => {
-    logCrash(target, error, origin);
+    logCrash(target, error, origin, serving ? "the process drains and exits" : "the start ends, and the process exits");
     void end(1, "crashed");
   };
 
@@ -62,6 +63,8 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   };
   try {
     const { address, close, reloadCertificates } = await starting;
+    if (ending) return new Promise(() => {});
+    serving = true;
     const releaseHangup = onHangup(() => {
       if (plan.tls) reloadCertificates();
       else if (link === null) target.logger.warn("SIGHUP has no effect: a single process has no workers to replace");
@@ -154,10 +157,10 @@ function shutdownSeconds({ shutdownTimeout }: RunPlan, link: ParentLink | null):
   return link === null ? shutdownTimeout : shutdownTimeout - Math.min(0.5, shutdownTimeout / 10);
 }
 
-function logCrash(target: RunTarget, error: unknown, origin: string): void {
+function logCrash(target: RunTarget, error: unknown, origin: string, effect: string): void {
   const message = origin === "unhandledRejection" ? "unhandled rejection" : "uncaught exception";
   try {
-    target.logger.error(`${message}: the process drains and exits`, { error });
+    target.logger.error(`${message}: ${effect}`, { error });
   } catch {
     process.stderr.write(`stoa: ${message}\n`);
   }

@@ -14,6 +14,9 @@ beforeAll(async () => {
   running = await serve((app) => {
     addEcho(app);
     addInterop(app);
+    const other =
+      'syntax = "proto3"; package test; message N { int32 n = 1; } service Other { rpc Number (N) returns (N); }';
+    app.addGrpcService("test.Other", { Number: () => ({ n: 7 }) }, { proto: other });
     app.addGrpcService("test.Flaky", {
       Try: (_message, { metadata, headers, trailers }) => {
         flaky.calls++;
@@ -48,6 +51,14 @@ async function* texts(count: number) {
 }
 
 describe("a channel to a server", () => {
+  it("A service with messages of its own that is called by its name alone is an error with the cure", async () => {
+    const call = channel.client("test.Other").unary("Number", { id: 7 });
+    await expect(call).rejects.toMatchObject({
+      code: "INTERNAL",
+      message: "the response is no google.protobuf.Struct: give client() the definition of the service as `proto`",
+    });
+  });
+
   it("All four kinds of calls work with a generated service", async () => {
     const client = channel.client(Echo);
     expect((await client.say({ text: "hi", times: 2 })).text).toBe("hi");

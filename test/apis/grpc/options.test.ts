@@ -32,10 +32,12 @@ async function frameClient(target: string): Promise<FrameClient> {
 
 describe("options of the gRPC server", () => {
   it("The health service is served unless health is false", async () => {
+    const proto = `syntax = "proto3"; package grpc.health.v1; message R { int32 status = 1; }
+      service Health { rpc Check (R) returns (R); }`;
     const call = ({ target }: RunningApp): Promise<unknown> =>
-      channelTo(target).client("grpc.health.v1.Health").unary("Check");
+      channelTo(target).client("grpc.health.v1.Health", { proto }).unary("Check", {});
     await expect(call(await started({ health: false }))).rejects.toMatchObject({ statusName: "UNIMPLEMENTED" });
-    await expect(call(await started({}))).resolves.toBeDefined();
+    await expect(call(await started({}))).resolves.toMatchObject({ status: 1 });
   });
 
   it("Clients are told maxConcurrentStreams", async () => {

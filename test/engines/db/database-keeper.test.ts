@@ -9,6 +9,7 @@ import type { Database } from "../../../src/engines/db/database.js";
 import { UniqueViolation } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { DatabaseKeeper } from "../../../src/engines/db/pglite/database-keeper.js";
+import { withLock } from "../../../src/migrations/lock.js";
 import { compiled } from "../../support/compiled.js";
 
 let folder: string;
@@ -69,6 +70,53 @@ describe("an embedded database that another process keeps open", () => {
       ]);
       expect(await one.fetchval("select count(*)::int from alone")).toBe(2);
     });
+  });
+
+  it("A session of one client is alone: settings and locks of it are not those of others", async () => {
+    await withClients(async (one, other) => {
+      let seen: Promise<unknown> | undefined;
+      await one.session(async (session) => {
+        await session.execute("set application_name = 'one'");
+        expect(await session.fetchval("select pg_try_advisory_lock(1)")).toBe(true);
+        seen = other.session((second) =>
+          second.fetchrow("select current_setting('application_name') as name, pg_try_advisory_lock(1) as locked"),
+        );
+        for (let n = 0; n < 20; n++) expect(await session.fetchval("show application_name")).toBe("one");
+      });
+      expect(await seen).toEqual({ name: "", locked: true });
+    });
+  });
+
+  it("Two runners of migrations take turns, and one that is killed leaves the session to the other", async () => {
+    await withClients(async (one, other) => {
+      const events: string[] = [];
+      const options = { name: "m", timeoutMs: 60_000, signal: undefined };
+      const runner = (database: Database, name: string): Promise<void> =>
+        withLock(database, { ...options, onWait: () => events.push(`${name} waits`) }, async (session) => {
+          events.push(`${name} begins`);
+          await expect.poll(() => events).toContain("two waits");
+          await session.fetchval("select 1");
+          events.push(`${name} ends`);
+        });
+      await Promise.all([
+        runner(one, "one"),
+        expect
+          .poll(() => events)
+          .toContain("one begins")
+          .then(() => runner(other, "two")),
+      ]);
+      const runs = events.filter((event) => !event.endsWith("waits"));
+      expect(runs).toEqual(["one begins", "one ends", "two begins", "two ends"]);
+    });
+    const child = fork(compiled(join(import.meta.dirname, "fixtures/kept-client.ts")), [folder, "session"]);
+    expect((await once(child, "message"))[0]).toBe("locked");
+    const database = await openDatabase(`pglite:${folder}`);
+    const next = database.session((session) =>
+      session.fetchval("select count(*)::int from pg_locks where locktype = 'advisory'"),
+    );
+    child.kill("SIGKILL");
+    expect(await next).toBe(0);
+    await database.close();
   });
 
   it("Notifications reach all clients, also after one of them has closed", async () => {

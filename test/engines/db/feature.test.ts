@@ -110,7 +110,9 @@ describe("enableDatabase", () => {
     const app = create().enableDatabase({ url: "postgres://ada:hunter2@127.0.0.1:1/x", connectTimeout: 0.1 });
     const error = await app.start().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OperationalError);
-    expect((error as Error).message).toMatch(/^cannot connect to PostgreSQL at 127\.0\.0\.1:1\/x: /);
+    expect((error as Error).message).toMatch(
+      /^cannot connect to PostgreSQL at 127\.0\.0\.1:1\/x: .*; is the server running, and does app\.enableDatabase\(\) have its address/,
+    );
   });
 
   it.skipIf(!server)("The statements of a request are cancelled when its client disconnects", async () => {

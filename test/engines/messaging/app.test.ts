@@ -21,6 +21,17 @@ function makeApp(): App {
 }
 
 describe("message handlers of an application", () => {
+  it("A topic that is published by a misspelt name is in the log once, with the name that is consumed", async () => {
+    const app = makeApp();
+    const lines: string[] = [];
+    app.logger = { ...silent(), warn: (line) => void lines.push(line) };
+    app.onMessage(orders, () => {});
+    await app.start();
+    for (const name of ["ordres", "ordres", "invoices", "orders.eu"]) await app.publish(name, { id: "o1", total: 5 });
+    await app.publish("orders", { id: "o1", total: 5 });
+    expect(lines).toEqual(["nothing here consumes the topic 'ordres' that is published; did you mean 'orders'?"]);
+  });
+
   it("A route publishes and a handler receives, with the type and the key of the topic", async () => {
     const app = makeApp();
     const seen: unknown[] = [];

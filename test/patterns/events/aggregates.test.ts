@@ -10,6 +10,11 @@ import { makePlace, type Place, recorder, storeKinds } from "./stores.js";
 
 const server = service("postgres");
 
+it("An aggregate without apply is told so", () => {
+  class Silent extends (Aggregate as unknown as new (id: string) => { emit(type: string): void }) {}
+  expect(() => new Silent("1").emit("Opened")).toThrow("Silent has no apply(event)");
+});
+
 describe.each(storeKinds(server))("aggregates in %s", (kind) => {
   let place: Place;
   let app: App;

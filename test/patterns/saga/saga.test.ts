@@ -475,7 +475,8 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     const undo = vi.fn();
     const handle = app.saga(saga(name()).step("a", { action: () => 1n, compensate: undo }));
     const id = await handle.start(null);
-    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated" });
+    const error = "the result of the step 'a' is not a JSON value";
+    expect(await handle.wait(id, patient)).toMatchObject({ status: "compensated", error });
     expect(undo).toHaveBeenCalledTimes(1);
   });
 

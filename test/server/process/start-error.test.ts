@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ValueError } from "../../../src/kit/value-error.js";
-import { listenError, startFailure } from "../../../src/server/start-error.js";
+import { listenError, StartError, startFailure, startReport } from "../../../src/server/start-error.js";
 
 const address = { host: "127.0.0.1", port: 8000 };
 const systemError = (code: string): Error => Object.assign(new Error(`listen ${code}`), { code });
@@ -27,8 +27,22 @@ describe("listenError", () => {
 });
 
 describe("startFailure", () => {
-  it("A failed start with a plain message shows the message alone", () => {
-    expect(startFailure(new ValueError("unknown option"))).toBe("unknown option");
+  it("A failed start with a plain message shows the message and the place", () => {
+    expect(startFailure(new ValueError("unknown option"))).toMatch(
+      /^unknown option \(.*start-error\.test\.ts:\d+:\d+\)$/,
+    );
+    expect(startFailure(new StartError("no port"))).toBe("no port");
+  });
+
+  it("The report of a failed start shows the lines around its place", () => {
+    const lines = startReport(new ValueError("unknown option")).split("\n");
+    expect(lines[0]).toMatch(/^unknown option \(/);
+    const at = lines.findIndex((line) => line.startsWith("> "));
+    expect(lines[at]).toMatch(/^> +\d+ \| {5}const lines = startReport/);
+    expect(lines[at + 1]).toBe(`       | ${"^".padStart(lines[at]!.indexOf("new ValueError") - 8)}`);
+    expect(lines).toHaveLength(7);
+    expect(startReport(new StartError("no port"))).toBe("no port");
+    expect(startReport("nothing")).toBe("startup failed: nothing was thrown");
   });
 
   it("A failed start names the code of a cause without a message", () => {

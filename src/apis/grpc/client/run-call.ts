@@ -234,7 +234,10 @@ class CallAttempt {
     try {
       return method.output.decode(data);
     } catch (error) {
-      throw new GrpcError("INTERNAL", `the response is no ${method.output.typeName}`, { cause: error });
+      const { typeName } = method.output;
+      const cure =
+        typeName === "google.protobuf.Struct" ? ": give client() the definition of the service as `proto`" : "";
+      throw new GrpcError("INTERNAL", `the response is no ${typeName}${cure}`, { cause: error });
     }
   }
 

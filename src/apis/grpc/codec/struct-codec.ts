@@ -83,10 +83,9 @@ function readStruct(reader: BinaryReader, end: number, depth: number): { [key: s
   const object: { [key: string]: Json } = {};
   while (reader.pos < end) {
     const [field, type] = reader.tag();
-    if (field !== 1 || type !== WireType.LengthDelimited) {
-      reader.skip(type, field);
-      continue;
-    }
+    // A Struct has no other field. Without this, a message of another service would be an empty object.
+    if (field !== 1 || type !== WireType.LengthDelimited)
+      throw new TypeError("the message has the fields of another one");
     const entryEnd = boundary(reader, end);
     let key = "";
     let value: Json = null;

@@ -33,12 +33,13 @@ export class DatabaseKeeper {
 
 interface Question {
   readonly client: Socket;
-  readonly bytes: Uint8Array;
+  /** Bytes of the protocol; or true if the client is to have the session alone from now on, and false if no longer. */
+  readonly asked: Uint8Array | boolean;
 }
 
 /**
- * A database and its clients. They share its one session: a client that has begun a transaction has the session alone until
- * the transaction ends.
+ * A database and its clients. They share its one session: a client in a transaction has it alone until the transaction
+ * ends, and so has a client that asks for it: settings and locks of a session would be those of all.
  */
 class KeptDatabase {
   readonly path: string;
@@ -50,6 +51,8 @@ class KeptDatabase {
   #questions: Question[] = [];
   /** The client in whose transaction the session is. */
   #owner: Socket | null = null;
+  /** The client that has asked for the session. */
+  #alone: Socket | null = null;
   #working = false;
 
   private constructor(path: string, pglite: Pglite, release: () => Promise<void>, onFailure: () => void) {
@@ -103,8 +106,9 @@ class KeptDatabase {
     this.#clients.add(client);
     readLines(client, (line) => {
       try {
-        const { bytes } = JSON.parse(line) as KeptRequest;
-        this.#questions.push({ client, bytes: Buffer.from(bytes, "base64") });
+        const request = JSON.parse(line) as KeptRequest;
+        const asked = "alone" in request ? request.alone : Buffer.from(request.bytes, "base64");
+        this.#questions.push({ client, asked });
       } catch {
         // No client of ours: it must not end the process that keeps the database.
         client.destroy();
@@ -115,8 +119,10 @@ class KeptDatabase {
     client.once("close", () => {
       this.#clients.delete(client);
       this.#questions = this.#questions.filter((question) => question.client !== client);
-      // Its transaction ends with it. Nobody waits for the response.
-      if (this.#owner === client) this.#questions.unshift({ client, bytes: rollback });
+      // Its transaction and its locks end with it. Nobody waits for the response.
+      if (this.#owner === client || this.#alone === client) {
+        this.#questions.unshift({ client, asked: leave }, { client, asked: false });
+      }
       void this.#work();
     });
   }
@@ -125,12 +131,17 @@ class KeptDatabase {
     if (this.#working) return;
     this.#working = true;
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
-      const { client, bytes } = next;
+      const { client, asked } = next;
+      if (typeof asked === "boolean") {
+        this.#alone = asked ? client : null;
+        send(client, { messages: [] });
+        continue;
+      }
       try {
-        const messages = await this.#pglite.execProtocolStream(bytes, { throwOnError: false });
+        const messages = await this.#pglite.execProtocolStream(asked, { throwOnError: false });
         const status = messages.findLast(({ name }) => name === "readyForQuery");
         this.#owner = status?.name === "readyForQuery" && status.status !== "I" ? client : null;
-        if (this.#owner === client && !this.#clients.has(client)) this.#questions.unshift({ client, bytes: rollback });
+        if (this.#owner === client && !this.#clients.has(client)) this.#questions.unshift({ client, asked: leave });
         // The message of an error is not among its properties for JSON.
         send(client, {
           messages: messages.map((each) => (each.name === "error" ? { ...each, message: each.message } : each)),
@@ -146,11 +157,11 @@ class KeptDatabase {
   }
 
   #take(): Question | undefined {
-    const owner = this.#owner;
+    const owner = this.#owner ?? this.#alone;
     const index = owner === null ? 0 : this.#questions.findIndex(({ client }) => client === owner);
     return index === -1 ? undefined : this.#questions.splice(index, 1)[0];
   }
 }
 
-/** A simple query of the protocol. */
-const rollback = Buffer.from("Q\0\0\0\rrollback\0", "latin1");
+/** A simple query of the protocol; the point is its length. */
+const leave = Buffer.from("Q\0\0\0.rollback; select pg_advisory_unlock_all()\0", "latin1");

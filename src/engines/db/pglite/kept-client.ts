@@ -1,10 +1,8 @@
 import { connect, type Socket } from "node:net";
 import type { BackendMessage, Pglite } from "./pglite-module.js";
 
-/** A message to the process that keeps a database open: bytes of the protocol, as base64. */
-export interface KeptRequest {
-  readonly bytes: string;
-}
+/** A message to the process that keeps a database open: bytes of the protocol as base64, or the begin or the end of a session. */
+export type KeptRequest = { readonly bytes: string } | { readonly alone: boolean };
 
 /** A message of that process: the response to the oldest request, or a notification. */
 export type KeptMessage =
@@ -29,13 +27,15 @@ export async function connectKept(path: string): Promise<Pglite> {
   void closed.then(() => {
     for (const { reject } of waiting.splice(0)) reject(new Error("the process that has the database open has ended"));
   });
+  const ask = (request: KeptRequest): Promise<BackendMessage[]> =>
+    new Promise((resolve, reject) => {
+      if (socket.destroyed) return reject(new Error("the process that has the database open has ended"));
+      waiting.push({ resolve, reject });
+      send(socket, request);
+    });
   return {
-    execProtocolStream: (bytes) =>
-      new Promise((resolve, reject) => {
-        if (socket.destroyed) return reject(new Error("the process that has the database open has ended"));
-        waiting.push({ resolve, reject });
-        send(socket, { bytes: Buffer.from(bytes).toString("base64") } satisfies KeptRequest);
-      }),
+    execProtocolStream: (bytes) => ask({ bytes: Buffer.from(bytes).toString("base64") }),
+    alone: (alone) => ask({ alone }),
     onNotification(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

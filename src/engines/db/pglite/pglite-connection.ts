@@ -53,6 +53,10 @@ export class PgliteConnection implements Connection {
 
   async quiet(): Promise<void> {}
 
+  alone(alone: boolean): Promise<unknown> | undefined {
+    return this.#pglite.alone?.(alone);
+  }
+
   async reset(): Promise<void> {
     // `discard all` would also end the listening, which all share here.
     for (const text of [

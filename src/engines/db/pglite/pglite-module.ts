@@ -18,6 +18,8 @@ export interface Pglite {
   onNotification(callback: (channel: string, payload: string) => void): () => void;
   dumpDataDir(compression: "none"): Promise<Blob>;
   close(): Promise<void>;
+  /** Of a database that other processes use too: keeps their statements out, or lets them in again. */
+  alone?(alone: boolean): Promise<unknown>;
 }
 
 export interface Serialize {

@@ -39,6 +39,7 @@ export async function runSession<T>(
   const connection = await source.acquire(signal);
   const session = new SessionScope(owner, connection, defaults, signal);
   try {
+    await connection.alone?.(true);
     if (statementMs !== undefined) {
       connection.statementLimit = statementMs;
       await session.command(`set statement_timeout = ${statementMs}`);
@@ -49,6 +50,7 @@ export async function runSession<T>(
     connection.statementLimit = null;
     // Behind a pooler the next statement may reach another session than the one that was used.
     if (!defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+    await connection.alone?.(false)?.catch(() => {});
     source.release(connection);
   }
 }
