@@ -23,7 +23,8 @@ export interface Service {
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
   const keeper = plan.tls && new (await import("./tls/keeper.js")).TlsKeeper(plan.tls, target.logger);
   const chosen = chooseTransport(plan);
-  const createTransport = await transportOf(plan, chosen);
+  const createTransport =
+    plan.http2 === null ? await loadTransport(chosen) : (await import("./http2/transport.js")).createHttp2Transport;
   target.configure({ ...plan.settings, transport: chosen });
   await target.start();
   const refusals = new Refusals(target);
@@ -65,8 +66,7 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   }
 }
 
-async function transportOf(plan: RunPlan, { name }: ChosenTransport): Promise<TransportFactory> {
-  if (plan.http2 !== null) return (await import("./http2/transport.js")).createHttp2Transport;
+export async function loadTransport({ name }: ChosenTransport): Promise<TransportFactory> {
   if (name === "native") return (await import("./native/transport.js")).createNativeTransport;
   return name === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }

@@ -6,9 +6,8 @@ import { parentLink } from "../process/parent-link.js";
 import { type Handle, listenThrough } from "../process/worker-listener.js";
 import type { Listener } from "../socket-server.js";
 import { backlog, type ListenAddress, type TransportOptions } from "../transport.js";
-import type { Addon } from "./addon.js";
 import type { NativeSocket } from "./native-socket.js";
-import { openWire, type Wire, type WireListener } from "./wire.js";
+import type { Wire, WireListener } from "./wire.js";
 
 /** Milliseconds between two reports of connections that could not be accepted. */
 const reportPeriod = 1000;
@@ -26,8 +25,8 @@ export class NativeListener implements Listener, WireListener {
   #whenClosed: (() => void) | null = null;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(addon: Addon, options: TransportOptions, accept: (socket: NativeSocket) => void) {
-    this.#wire = openWire(addon);
+  constructor(wire: Wire, options: TransportOptions, accept: (socket: NativeSocket) => void) {
+    this.#wire = wire;
     this.#options = options;
     this.#accept = accept;
   }
