@@ -2,6 +2,7 @@ import { within } from "../kit/time/within.js";
 import { type ChosenTransport, chooseTransport } from "./choose-transport.js";
 import { createNetTransport } from "./http1/transport.js";
 import { http2Streams } from "./http2/streams.js";
+import { createNativeTransport } from "./native/transport.js";
 import { handshakeFailed, Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
@@ -67,7 +68,7 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
 }
 
 export async function loadTransport({ name }: ChosenTransport): Promise<TransportFactory> {
-  if (name === "native") return (await import("./native/transport.js")).createNativeTransport;
+  if (name === "native") return createNativeTransport;
   return name === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }
 

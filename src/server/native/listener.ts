@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { unlinkSync } from "node:fs";
 import { isIP } from "node:net";
 import { nodeUtil } from "../../kit/node-modules.js";
@@ -40,7 +39,7 @@ export class NativeListener implements Listener, WireListener {
       return { ...address, port };
     }
     const { host, port, path } = address;
-    const target = path ?? (isIP(host) === 0 ? (await lookup(host)).address : host);
+    const target = path ?? (isIP(host) === 0 ? await addressOf(host) : host);
     // Closed while the name was looked up.
     if (this.#closed) return address;
     const id = this.#wire.listen(target, path === undefined ? port : -1, backlog, this.#limit(0), this);
@@ -92,6 +91,11 @@ export class NativeListener implements Listener, WireListener {
     const { maxConnections } = this.#options;
     return maxConnections === 0 ? -1 : Math.max(0, Math.min(maxConnections, 0x7fffffff) - others);
   }
+}
+
+async function addressOf(host: string): Promise<string> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(host)).address;
 }
 
 function listenError(code: number, where: string): Error {

@@ -43,8 +43,8 @@ describe("the transport that serves", () => {
   });
 
   it("TLS and HTTP/2 run on node:net, and the banner says why", () => {
-    const tls = planRun({}, { tls: { key: "k", cert: "c" } }, {});
-    expect(chooseTransport(tls)).toEqual({ name: "net", notNative: "it does not speak TLS" });
+    const plan = { ...planRun({}, {}, {}), tls: {} };
+    expect(chooseTransport(plan)).toEqual({ name: "net", notNative: "it does not speak TLS" });
     const http2 = planRun({ http2: true }, {}, {});
     expect(banner(http2, { host: "127.0.0.1", port: 1 }, [], false)).toMatch(
       /Transport +net \(not native: it does not speak HTTP\/2\)\n/,
