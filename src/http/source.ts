@@ -40,4 +40,34 @@ export interface IncomingBody {
 }
 
 /** Called for a response with status 101, with the connection and the bytes that came after the request. */
-export type UpgradeCallback = (socket: Duplex, head: Buffer) => void;
+export interface UpgradeCallback {
+  (socket: Duplex, head: Buffer): void;
+  /** In place of that for a socket that is no stream, if the new protocol can use one. */
+  direct?: (socket: DirectSocket) => DirectReceiver;
+}
+
+/** A socket that is no stream. */
+export interface DirectSocket {
+  /** Bytes that were written and that the system has not taken. */
+  readonly writableLength: number;
+  /** All bytes that were ever written. */
+  readonly bytesWritten: number;
+  /** Returns false if bytes wait for the client; `drained` is called when the system has taken them. */
+  write(data: string | Uint8Array, encoding?: BufferEncoding): boolean;
+  /** Closes this side when everything is sent. */
+  end(): void;
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+}
+
+/** Takes the events of a socket that is no stream. */
+export interface DirectReceiver {
+  /** The bytes are lent: valid until the call returns. The receiver may change them. */
+  received(bytes: Buffer, start: number, end: number): void;
+  ended(): void;
+  drained(): void;
+  fellBehind(): void;
+  gone(): void;
+  broken(error: unknown): void;
+}

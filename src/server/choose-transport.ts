@@ -1,26 +1,28 @@
-import { loadAddon } from "./native/addon.js";
+import { openWire } from "./native/wire.js";
 import { StartError } from "./start-error.js";
 
 /** The transport that a server runs on. */
 export interface ChosenTransport {
   readonly name: "native" | "net" | "node";
-  /** Why it is not the native one, where that was possible; null if it is, or if another one was requested. */
+  /** Why `auto` did not take the native one; null if it did, or if a transport was requested. */
   readonly notNative: string | null;
 }
 
 /** The options of a run that decide. */
 interface Wish {
   readonly transport: "auto" | "native" | "net" | "node";
+  readonly tls: unknown;
+  readonly http2: unknown;
 }
 
-/** Throws if the requested transport cannot be used. */
-export function chooseTransport({ transport }: Wish): ChosenTransport {
-  if (transport === "native") {
-    const addon = loadAddon();
-    if (typeof addon !== "string") return { name: "native", notNative: null };
-    throw new StartError(`transport "native" cannot be used: ${addon}; or choose transport "auto"`);
-  }
-  return { name: transport === "node" ? "node" : "net", notNative: null };
+/** Throws if the requested transport cannot be used. `open` returns why the native one cannot. */
+export function chooseTransport({ transport, tls, http2 }: Wish, open: () => unknown = openWire): ChosenTransport {
+  if (transport === "net" || transport === "node") return { name: transport, notNative: null };
+  const spoken = tls !== null ? "TLS" : http2 !== null ? "HTTP/2" : null;
+  const wire = spoken === null ? open() : `it does not speak ${spoken}`;
+  if (typeof wire !== "string") return { name: "native", notNative: null };
+  if (transport === "auto") return { name: "net", notNative: wire };
+  throw new StartError(`transport "native" cannot be used: ${wire}; or choose transport "auto"`);
 }
 
 /** For people: `net (not native: it is not built)`. */

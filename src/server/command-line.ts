@@ -21,7 +21,8 @@ export const steeringFields = {
   /** Logs each request. Default: on in debug mode. */
   logs: option(is.boolean),
   /**
-   * The sockets of the server: our own HTTP/1.1 on the native addon or on node:net, or node:http. Default "auto": node:net.
+   * The sockets of the server: our own HTTP/1.1 on the native addon or on node:net, or node:http. Default "auto":
+   * native where the addon is built and neither TLS nor HTTP/2 is on, else node:net.
    */
   transport: option(is.oneOf("auto", "native", "net", "node"), "auto"),
   /** Serve HTTP/2 too, on the same port as HTTP/1.1. `true` or an object of options. Default false. */

@@ -2,6 +2,7 @@ import { within } from "../kit/time/within.js";
 import { type ChosenTransport, chooseTransport } from "./choose-transport.js";
 import { createNetTransport } from "./http1/transport.js";
 import { http2Streams } from "./http2/streams.js";
+import { createNativeTransport } from "./native/transport.js";
 import { handshakeFailed, Refusals } from "./refusals.js";
 import type { RunPlan } from "./run-options.js";
 import type { RunTarget } from "./run-target.js";
@@ -26,7 +27,8 @@ export interface Service {
 export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> {
   const keeper = plan.tls && new (await import("./tls/keeper.js")).TlsKeeper(plan.tls, target.logger);
   const chosen = chooseTransport(plan);
-  const createTransport = await transportOf(plan, chosen);
+  const createTransport =
+    plan.http2 === null ? await loadTransport(chosen) : (await import("./http2/transport.js")).createHttp2Transport;
   target.configure({ ...plan.settings, transport: chosen });
   await target.start();
   const refusals = new Refusals(target);
@@ -68,9 +70,8 @@ export async function serve(target: RunTarget, plan: RunPlan): Promise<Service> 
   }
 }
 
-async function transportOf(plan: RunPlan, { name }: ChosenTransport): Promise<TransportFactory> {
-  if (plan.http2 !== null) return (await import("./http2/transport.js")).createHttp2Transport;
-  if (name === "native") return (await import("./native/transport.js")).createNativeTransport;
+export async function loadTransport({ name }: ChosenTransport): Promise<TransportFactory> {
+  if (name === "native") return createNativeTransport;
   return name === "node" ? (await import("./node/transport.js")).createNodeTransport : createNetTransport;
 }
 

@@ -1,14 +1,14 @@
 import { type App, hostOf } from "../app/app.js";
 import type { OptionsOf } from "../kit/config.js";
-import { createNetTransport } from "../server/http1/transport.js";
+import { chooseTransport } from "../server/choose-transport.js";
 import { type limitFields, serverLimits } from "../server/limits.js";
 import type { RunningServer } from "../server/running-server.js";
-import type { TransportFactory } from "../server/transport.js";
+import { loadTransport } from "../server/serve.js";
 import { configure, type TestSettings } from "./test-app.js";
 
 export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitFields> {
-  /** Default: the framework's own. */
-  readonly transport?: "native" | "net" | "node";
+  /** As in `run`. Default "auto". */
+  readonly transport?: "auto" | "native" | "net" | "node";
 }
 
 /** An application that listens on its own port. */
@@ -16,14 +16,14 @@ export interface TestServer extends RunningServer, AsyncDisposable {}
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
 export async function serve(app: App, options: TestServerOptions = {}): Promise<TestServer> {
-  const { debug, requestTimeout, rateLimits, transport: name, ...limits } = options;
+  const { debug, requestTimeout, rateLimits, transport: wanted = "auto", ...limits } = options;
   configure(app, {
     ...(debug !== undefined && { debug }),
     ...(requestTimeout !== undefined && { requestTimeout }),
     ...(rateLimits !== undefined && { rateLimits }),
   });
   await app.start();
-  const createTransport = await loadTransport(name ?? "net");
+  const createTransport = await loadTransport(chooseTransport({ transport: wanted, tls: null, http2: null }));
   const transport = createTransport(hostOf(app).dispatch, {
     ...serverLimits.read([limits]),
     tls: null,
@@ -39,10 +39,4 @@ export async function serve(app: App, options: TestServerOptions = {}): Promise<
   let ending: Promise<void> | undefined;
   const close = (): Promise<void> => (ending ??= end());
   return { address, url: `http://127.0.0.1:${address.port}`, close, [Symbol.asyncDispose]: close };
-}
-
-async function loadTransport(name: "native" | "net" | "node"): Promise<TransportFactory> {
-  if (name === "net") return createNetTransport;
-  if (name === "native") return (await import("../server/native/transport.js")).createNativeTransport;
-  return (await import("../server/node/transport.js")).createNodeTransport;
 }

@@ -7,7 +7,7 @@ import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
 import { type SendLimits, SendQueue } from "./send-queue.js";
-import { OPEN, type PatientSocket, type RawSocket } from "./ws.js";
+import { closeCodeOf, OPEN, type PatientSocket, type RawSocket } from "./ws.js";
 
 /** Pongs that may wait for the system at once. */
 const maxPongs = 64;
@@ -201,18 +201,3 @@ class BaseChannel implements AsyncIterable<Message> {
 export class Channel extends BaseChannel {}
 export interface Channel extends SnakeMembers<BaseChannel, "sendText" | "sendBytes" | "sendJson", Channel> {}
 addSnakeNames(BaseChannel.prototype, ["sendText", "sendBytes", "sendJson"]);
-
-/** The code that `ws` closes with for one of its errors. */
-function closeCodeOf(error: string): number {
-  switch (error) {
-    case "WS_ERR_INVALID_UTF8":
-      return 1007;
-    case "WS_ERR_TOO_MANY_BUFFERED_PARTS":
-      return 1008;
-    case "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH":
-    case "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH":
-      return 1009;
-    default:
-      return 1002;
-  }
-}

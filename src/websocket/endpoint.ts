@@ -5,7 +5,9 @@ import { HttpError, httpError } from "../errors/http-error.js";
 import { AuthorityEndedError } from "../http/authority.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
+import type { DirectSocket, UpgradeCallback } from "../http/source.js";
 import { WebSocketClosedError } from "./closed-error.js";
+import { FrameSocket } from "./frame-socket.js";
 import { checkHandshake } from "./handshake.js";
 import { type SocketOptions, type SocketSettings, socketSettings } from "./options.js";
 import type { WebSocketRegistry } from "./registry.js";
@@ -34,19 +36,34 @@ export function websocketEndpoint(
     response.status = 101;
     // Middleware must add its fields to this object, not to a copy.
     response.given = true;
-    // The transport calls this outside of the request's asynchronous context.
-    response.upgrade = AsyncResource.bind((duplex: Duplex, head: Buffer) => {
-      const raw = open(opener, { method: "GET", headers, fieldLines: fieldLinesOf(response) }, duplex, head);
+    const begin = (raw: RawSocket, duplex: Duplex | null): WebSocket => {
+      const socket = new WebSocket(raw, duplex, settings.limits, request);
+      registry.add(socket, run(handler as SocketHandler, socket, injected, registry));
+      return socket;
+    };
+    const upgradeOf = (): UpgradeRequest => ({ method: "GET", headers, fieldLines: fieldLinesOf(response) });
+    // The transport calls these outside of the request's asynchronous context.
+    const upgrade: UpgradeCallback = AsyncResource.bind((duplex: Duplex, head: Buffer) => {
+      const raw = open(opener, upgradeOf(), duplex, head);
       if (raw === null) {
         request.abort(new WebSocketClosedError("the client left"));
         request.finish();
         return;
       }
-      const socket = new WebSocket(raw, duplex, settings.limits, request);
+      const socket = begin(raw, duplex);
       // A long message on a slow line is a sign of life before it is complete.
       duplex.on("data", () => socket.heard());
-      registry.add(socket, run(handler as SocketHandler, socket, injected, registry));
     });
+    if (headers["sec-websocket-extensions"] === undefined) {
+      upgrade.direct = AsyncResource.bind((direct: DirectSocket) => {
+        const raw = new FrameSocket(direct, headers["sec-websocket-protocol"] ?? "", settings);
+        raw.accept(upgradeOf());
+        const socket = begin(raw, null);
+        raw.on("data", () => socket.heard());
+        return raw;
+      });
+    }
+    response.upgrade = upgrade;
     return response;
   };
 }

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
-import { latin1Of } from "../kit/encoding.js";
 import { WebSocketClosedError } from "./closed-error.js";
+import { BINARY, TEXT } from "./frame-reader.js";
+import { writeFrame } from "./frame-writer.js";
 import { OPEN, type RawSocket } from "./ws.js";
 
 /** The cost of a waiting frame beside its bytes. */
@@ -36,13 +37,19 @@ export class SendQueue {
   #waiting = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Messages handed to the system so far. */
-  sent = 0;
+  #count = 0;
+  #sentBefore = 0;
 
   constructor(raw: RawSocket, wire: Writable | null, limits: SendLimits, giveUp: (reason: string) => void) {
     this.#raw = raw;
     this.#wire = raw.extensions === "" ? wire : null;
     this.#limits = limits;
     this.#giveUp = giveUp;
+  }
+
+  /** Grows with everything that is handed to the system: messages, or bytes where they are counted. */
+  get sent(): number {
+    return this.#raw.taken ?? this.#count;
   }
 
   /** Resolves when the data has been handed to the system. It need not be awaited: a failure is then not reported. */
@@ -59,22 +66,25 @@ export class SendQueue {
   }
 
   #send(data: string | Uint8Array): Promise<void> {
+    const raw = this.#raw;
+    // A message that the system took at once needs no promise of its own.
+    if (raw.trySend?.(data, this.#done)) return taken;
     const cost = data.length + overhead;
     this.#waiting += cost;
     if (this.#waiting > this.#limits.maxBuffered && !this.#timer) {
+      this.#sentBefore = this.sent;
       this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
       this.#timer.unref();
     }
     if (this.#wire !== null) {
-      writeFrame(this.#wire, data, this.#done);
-      // A message that the system took at once needs no promise of its own.
+      writeFrame(this.#wire, typeof data === "string" ? TEXT : BINARY, data, this.#done);
       if (this.#wire.writableLength === 0 && this.#wire.errored === null) {
         this.#sendings.push({ cost, resolve: null, reject: null });
         return taken;
       }
     }
     const sending = new Promise<void>((resolve, reject) => this.#sendings.push({ cost, resolve, reject }));
-    if (this.#wire === null) this.#raw.send(data, this.#done);
+    if (this.#wire === null && raw.trySend === undefined) raw.send(data, this.#done);
     return quietly(sending);
   }
 
@@ -82,15 +92,24 @@ export class SendQueue {
   readonly #done = (error?: Error | null): void => {
     const { cost, resolve, reject } = this.#sendings.shift()!;
     this.#waiting -= cost;
-    this.sent++;
+    this.#count++;
     if (this.#waiting <= this.#limits.maxBuffered) this.end();
-    else this.#timer?.refresh();
+    else if (this.#timer !== null) {
+      this.#sentBefore = this.sent;
+      this.#timer.refresh();
+    }
     if (error) reject?.(closedError(error));
     else resolve?.();
   };
 
   #late(): void {
     const { sent } = this;
+    // A long message is taken piece by piece.
+    if (sent !== this.#sentBefore) {
+      this.#sentBefore = sent;
+      this.#timer?.refresh();
+      return;
+    }
     // If the process was suspended, the messages that the peer took meanwhile are counted before this callback.
     setImmediate(() => {
       if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
@@ -106,37 +125,4 @@ function quietly(sending: Promise<void>): Promise<void> {
 
 function closedError(cause?: Error): WebSocketClosedError {
   return new WebSocketClosedError("the WebSocket is closed", cause && { cause });
-}
-
-const TEXT = 0x81;
-const BINARY = 0x82;
-
-/** A message is joined to the head of its frame up to this size; beyond, the copy costs more than a second piece. */
-const maxJoined = 16 * 1024;
-
-/**
- * Writes a whole message of the server as one frame (RFC 6455 section 5.2), for a connection without extensions. `ws`
- * would write head and message separately, which makes a message of a few bytes a tenth more expensive.
- */
-function writeFrame(wire: Writable, data: string | Uint8Array, done: (error?: Error | null) => void): void {
-  const size = typeof data === "string" ? Buffer.byteLength(data) : data.length;
-  const head = frameHead(typeof data === "string" ? TEXT : BINARY, size);
-  if (size <= maxJoined) {
-    wire.write(head + latin1Of(data, size), "latin1", done);
-    return;
-  }
-  wire.cork();
-  wire.write(head, "latin1");
-  if (typeof data === "string") wire.write(data, "utf8", done);
-  else wire.write(data, done);
-  wire.uncork();
-}
-
-/** A character for each byte. */
-function frameHead(first: number, size: number): string {
-  if (size < 126) return String.fromCharCode(first, size);
-  if (size < 0x1_0000) return String.fromCharCode(first, 126, size >> 8, size & 0xff);
-  const head = Buffer.from([first, 127, 0, 0, 0, 0, 0, 0, 0, 0]);
-  head.writeBigUInt64BE(BigInt(size), 2);
-  return head.toString("latin1");
 }

@@ -11,7 +11,7 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
   /** @internal The code to close with when the session or token of the client ends. */
   endedCode = 1008;
 
-  constructor(raw: RawSocket, wire: Writable, limits: ChannelLimits, request: Request<Params>) {
+  constructor(raw: RawSocket, wire: Writable | null, limits: ChannelLimits, request: Request<Params>) {
     super(raw, limits, wire);
     this.request = request;
   }

@@ -19,14 +19,20 @@ export interface RawSocket {
   terminate(): void;
   pause(): void;
   resume(): void;
-  on(event: "message", listener: (data: Buffer, isBinary: boolean) => void): this;
+  /** Present if the socket writes its frames itself: returns true if nothing waits. Then `callback` is not called. */
+  trySend?(data: string | Uint8Array, callback: (error?: Error | null) => void): boolean;
+  /** Bytes that the system has taken, if that is known. */
+  readonly taken?: number;
+  on(event: "message", listener: (data: Buffer | string, isBinary: boolean) => void): this;
   on(event: "ping" | "pong", listener: (data: Buffer) => void): this;
   on(event: "close", listener: (code: number, reason: Buffer) => void): this;
   on(event: "error", listener: (error: Error & { code?: string }) => void): this;
 }
 
-/** As `ws` numbers the states of a socket. */
+// As `ws` numbers the states of a socket.
 export const OPEN = 1;
+export const CLOSING = 2;
+export const CLOSED = 3;
 
 /** The parts of an upgrade request that `ws` reads, and the fields that are added to its response. */
 export interface UpgradeRequest {
@@ -94,4 +100,19 @@ let loading: Promise<WsModule> | null = null;
 
 export function loadWs(): Promise<WsModule> {
   return (loading ??= import("ws") as unknown as Promise<WsModule>);
+}
+
+/** The code that `ws` closes with for one of its errors. */
+export function closeCodeOf(error: string): number {
+  switch (error) {
+    case "WS_ERR_INVALID_UTF8":
+      return 1007;
+    case "WS_ERR_TOO_MANY_BUFFERED_PARTS":
+      return 1008;
+    case "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH":
+    case "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH":
+      return 1009;
+    default:
+      return 1002;
+  }
 }

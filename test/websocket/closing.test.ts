@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { ForbiddenError } from "../../src/errors/http-error.js";
 import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { Client } from "./client.js";
-import { eventually, frame, RawPeer, socketServer } from "./server.js";
+import { eventually, frame, onEachTransport, RawPeer, socketServer } from "./server.js";
 
 const unhandled = vi.fn();
 process.on("unhandledRejection", unhandled);
 afterEach(() => expect(unhandled).not.toHaveBeenCalled());
 
-describe("the end of a WebSocket", () => {
+onEachTransport("the end of a WebSocket", () => {
   it("A WebSocket closes with 1000 when its handler returns, and its request is finished", async () => {
     await using server = await socketServer(() => {});
     using client = await Client.connect(server.url);
@@ -165,7 +165,7 @@ describe("the end of a WebSocket", () => {
   });
 });
 
-describe("violations of the protocol", () => {
+onEachTransport("violations of the protocol", () => {
   const endFor = async (bytes: Buffer, options = {}): Promise<{ sent: number; seen: CloseInfo | undefined }> => {
     let info: CloseInfo | undefined;
     await using server = await socketServer(async (socket) => {

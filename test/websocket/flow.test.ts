@@ -1,13 +1,13 @@
 import { deflateRawSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { untilStill } from "../support/until-still.js";
 import { Client } from "./client.js";
-import { eventually, frame, RawPeer, socketServer } from "./server.js";
+import { eventually, frame, onEachTransport, RawPeer, socketServer } from "./server.js";
 
-describe("a peer that sends faster than the handler takes", () => {
+onEachTransport("a peer that sends faster than the handler takes", () => {
   it("A peer that sends faster than the handler reads is paused, and no message is lost", async () => {
     let take = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -56,7 +56,7 @@ describe("a peer that sends faster than the handler takes", () => {
   });
 });
 
-describe("a peer that never reads", () => {
+onEachTransport("a peer that never reads", () => {
   it("An awaited send waits for a peer that never reads, with one message buffered", async () => {
     let sent = 0;
     let socket: WebSocket | undefined;
@@ -169,7 +169,7 @@ describe("a peer that never reads", () => {
   });
 });
 
-describe("pings", () => {
+onEachTransport("pings", () => {
   it("Each of several pings that arrive together gets its pong, in order", async () => {
     await using server = await socketServer(async (socket) => void (await socket.closed), { heartbeat: 0 });
     using peer = new RawPeer(server.port);
@@ -182,7 +182,7 @@ describe("pings", () => {
   });
 });
 
-describe("the heartbeat", () => {
+onEachTransport("the heartbeat", () => {
   it("The heartbeat keeps a peer that responds, and disconnects one that does not", async () => {
     const ends = new Map<string, CloseInfo>();
     await using server = await socketServer(
@@ -258,7 +258,7 @@ describe("the heartbeat", () => {
   });
 });
 
-describe("compression", () => {
+onEachTransport("compression", () => {
   const offer = { "Sec-WebSocket-Extensions": "permessage-deflate" };
 
   it("Compression is off by default", async () => {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { frame, handshake, handshakeLines, RawPeer, socketServer } from "./server.js";
+import { expect, it } from "vitest";
+import { frame, handshake, handshakeLines, onEachTransport, RawPeer, socketServer } from "./server.js";
 
 const echo = async (socket: {
   recv(): Promise<{ text: string | undefined } | null>;
@@ -8,7 +8,7 @@ const echo = async (socket: {
   for (let message = await socket.recv(); message; message = await socket.recv()) socket.sendText(message.text ?? "");
 };
 
-describe("the handshake", () => {
+onEachTransport("the handshake", () => {
   it("The handshake of RFC 6455's example succeeds, with the headers that middleware set", async () => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);
@@ -85,7 +85,7 @@ describe("the handshake", () => {
   });
 });
 
-describe("the subprotocol", () => {
+onEachTransport("the subprotocol", () => {
   const chosen = async (offered: string | undefined, protocols: string[]): Promise<string | undefined> => {
     await using server = await socketServer(echo, { protocols });
     using peer = new RawPeer(server.port);
@@ -105,7 +105,7 @@ describe("the subprotocol", () => {
   });
 });
 
-describe("the origin", () => {
+onEachTransport("the origin", () => {
   const status = async (
     origin: string | undefined,
     options: Parameters<typeof socketServer>[1] = {},

@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Message } from "../../src/websocket/message.js";
 import { Client } from "./client.js";
-import { eventually, RawPeer, socketServer } from "./server.js";
+import { eventually, onEachTransport, RawPeer, socketServer } from "./server.js";
 
-describe("messages", () => {
+onEachTransport("messages", () => {
   it("Text messages go both ways, also in several languages and empty", async () => {
     await using server = await socketServer(async (socket) => {
       for await (const message of socket) await socket.sendText(`${message.text}!`);
@@ -116,7 +116,7 @@ describe("messages", () => {
   });
 });
 
-describe("the socket", () => {
+onEachTransport("the socket", () => {
   it("A socket knows its request, its dependencies and the subprotocol", async () => {
     await using server = await socketServer(
       async (socket, { greeting }) => {

@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { WebSocketRegistry } from "../../src/websocket/registry.js";
 import { Client } from "./client.js";
-import { eventually, RawPeer, socketServer } from "./server.js";
+import { eventually, onEachTransport, RawPeer, socketServer } from "./server.js";
 
-describe("closing every WebSocket", () => {
+onEachTransport("closing every WebSocket", () => {
   it("Closing all WebSockets sends 1001 to each peer and waits for the handlers", async () => {
     const ends: number[] = [];
     await using server = await socketServer(async (socket) => {

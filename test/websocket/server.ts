@@ -1,10 +1,13 @@
 import { connect, type Socket } from "node:net";
+import { beforeAll, describe } from "vitest";
 import { AppHost } from "../../src/app/host.js";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
 import { problemResponse } from "../../src/errors/pages/problem.js";
 import type { LogFields, Logger } from "../../src/kit/logger.js";
 import { createNetTransport } from "../../src/server/http1/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
+import { loadAddon } from "../../src/server/native/addon.js";
+import { createNativeTransport } from "../../src/server/native/transport.js";
 import type { Dispatch } from "../../src/server/transport.js";
 import { type SocketHandler, websocketEndpoint } from "../../src/websocket/endpoint.js";
 import type { SocketOptions } from "../../src/websocket/options.js";
@@ -23,6 +26,21 @@ export interface SocketServer extends AsyncDisposable {
   readonly log: LogLine[];
   /** What requests were told to do when they finished. */
   readonly finished: string[];
+}
+
+let isNative = false;
+
+/** On node:net, frames are read by `ws`; on the native transport by Stoa. The latter is missing where it is not built. */
+const socketTransports = ["net", ...(typeof loadAddon() === "string" ? [] : ["native"])] as const;
+
+/** Runs the tests of a suite on each transport. */
+export function onEachTransport(name: string, tests: () => void): void {
+  describe.each(socketTransports)(`${name} on the %s transport`, (transport) => {
+    beforeAll(() => {
+      isNative = transport === "native";
+    });
+    tests();
+  });
 }
 
 /** One WebSocket route behind the real transport, without an application around it. */
@@ -44,7 +62,8 @@ export async function socketServer(handler: SocketHandler, options: SocketOption
       return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
     }
   };
-  const transport = createNetTransport(dispatch, { ...defaultLimits, tls: null });
+  const create = isNative ? createNativeTransport : createNetTransport;
+  const transport = create(dispatch, { ...defaultLimits, tls: null });
   const { port } = await transport.listen({ host: "127.0.0.1", port: 0 });
   return {
     port,

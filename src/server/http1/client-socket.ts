@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { DirectReceiver } from "../../http/source.js";
 
 /** Takes the bytes of a response: a socket, or a response of node:http. */
 export interface Sink {
@@ -35,4 +36,6 @@ export interface ClientSocket extends Sink {
   resetAndDestroy?(): unknown;
   /** The connection as a stream, for another protocol, if the socket itself is none. */
   release?(): Duplex;
+  /** Gives the connection to another protocol as it is, if the socket is no stream. `closed` is called when it has ended. */
+  handTo?(receiver: DirectReceiver, closed: () => void): void;
 }

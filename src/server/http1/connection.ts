@@ -58,7 +58,7 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
       held: this.held.size,
       behind: this.writer.behind,
       paused: this.paused,
-      ended: this.inputEnded,
+      ended: this.hasEnded,
     };
   }
 

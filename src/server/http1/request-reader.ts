@@ -37,8 +37,8 @@ export abstract class RequestReader implements BodyHost, Peer {
   protected body: NetBody | null = null;
   /** The tick at which the phase began, or last made progress. */
   protected since: number;
-  /** The client will send nothing more. */
-  protected inputEnded = false;
+  /** True if the client sends nothing more. */
+  hasEnded = false;
   protected paused = false;
   /** Inside the loop over received bytes: the phase that a response leaves is looked at there. */
   protected running = false;
@@ -87,7 +87,7 @@ export abstract class RequestReader implements BodyHost, Peer {
 
   /** The client will send nothing more; it may still read. */
   ended(): void {
-    this.inputEnded = true;
+    this.hasEnded = true;
     if (this.phase === HEAD) {
       this.headBroken("MALFORMED_REQUEST", this.held.size);
     } else if (this.phase === REQUEST) {
@@ -147,7 +147,7 @@ export abstract class RequestReader implements BodyHost, Peer {
   }
 
   #holdHead(bytes: Buffer, pos: number, end: number, lent: boolean): void {
-    if (this.inputEnded) {
+    if (this.hasEnded) {
       this.headBroken("MALFORMED_REQUEST", end - pos);
       return;
     }
@@ -179,7 +179,7 @@ export abstract class RequestReader implements BodyHost, Peer {
       this.#runHeld();
     }
     this.regulate();
-    if (this.inputEnded) this.#endHeld();
+    if (this.hasEnded) this.#endHeld();
   }
 
   /** The client has ended its side: a request that is not whole now never will be. */

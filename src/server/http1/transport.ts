@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { HttpError } from "../../errors/http-error.js";
-import type { UpgradeCallback } from "../../http/source.js";
+import type { DirectSocket, UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
@@ -46,6 +46,8 @@ export class Http1Transport implements Transport, ConnectionHost {
   readonly #open = new Set<Connection>();
   /** Sockets that speak another protocol now. */
   readonly #upgraded = new Set<Duplex>();
+  /** The same for those that are no streams. */
+  readonly #direct = new Set<ClientSocket>();
   readonly #listener: Listener;
   readonly #whenEmpty: (() => void)[] = [];
 
@@ -65,7 +67,7 @@ export class Http1Transport implements Transport, ConnectionHost {
   }
 
   get connections(): number {
-    return this.#open.size + this.#upgraded.size;
+    return this.#open.size + this.#upgraded.size + this.#direct.size;
   }
 
   listen(address: ListenAddress): Promise<ListenAddress> {
@@ -121,7 +123,7 @@ export class Http1Transport implements Transport, ConnectionHost {
     this.#closed = true;
     this.#listener.destroy();
     for (const connection of this.#open) connection.socket.destroy();
-    for (const socket of this.#upgraded) socket.destroy();
+    for (const socket of [...this.#upgraded, ...this.#direct]) socket.destroy();
     this.clock.stop();
   }
 
@@ -139,6 +141,10 @@ export class Http1Transport implements Transport, ConnectionHost {
   }
 
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
+    if (upgrade.direct !== undefined && connection.socket.handTo !== undefined) {
+      this.#handOverDirectly(connection, head, upgrade.direct);
+      return;
+    }
     const socket = connection.socket.release?.() ?? (connection.socket as unknown as Connected);
     delete (socket as Connected)[key];
     if (socket instanceof Socket) socket.push = Socket.prototype.push;
@@ -152,6 +158,16 @@ export class Http1Transport implements Transport, ConnectionHost {
     this.#setUpgraded(socket, true);
     socket.on("close", () => this.#setUpgraded(socket, false));
     upgrade(socket, head);
+  }
+
+  /** The listener goes on counting the connection. */
+  #handOverDirectly(connection: Connection, head: Buffer, upgrade: NonNullable<UpgradeCallback["direct"]>): void {
+    const { socket } = connection;
+    const receiver = upgrade(socket as unknown as DirectSocket);
+    this.#direct.add(socket);
+    socket.handTo!(receiver, () => this.#direct.delete(socket));
+    if (head.length > 0) receiver.received(head, 0, head.length);
+    if (connection.hasEnded) receiver.ended();
   }
 
   #setUpgraded(socket: Duplex, open: boolean): void {

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { unlinkSync } from "node:fs";
 import { isIP } from "node:net";
 import { nodeUtil } from "../../kit/node-modules.js";
@@ -6,9 +5,8 @@ import { parentLink } from "../process/parent-link.js";
 import { type Handle, listenThrough } from "../process/worker-listener.js";
 import type { Listener } from "../socket-server.js";
 import { backlog, type ListenAddress, type TransportOptions } from "../transport.js";
-import type { Addon } from "./addon.js";
 import type { NativeSocket } from "./native-socket.js";
-import { openWire, type Wire, type WireListener } from "./wire.js";
+import type { Wire, WireListener } from "./wire.js";
 
 /** Milliseconds between two reports of connections that could not be accepted. */
 const reportPeriod = 1000;
@@ -26,8 +24,8 @@ export class NativeListener implements Listener, WireListener {
   #whenClosed: (() => void) | null = null;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(addon: Addon, options: TransportOptions, accept: (socket: NativeSocket) => void) {
-    this.#wire = openWire(addon);
+  constructor(wire: Wire, options: TransportOptions, accept: (socket: NativeSocket) => void) {
+    this.#wire = wire;
     this.#options = options;
     this.#accept = accept;
   }
@@ -41,7 +39,7 @@ export class NativeListener implements Listener, WireListener {
       return { ...address, port };
     }
     const { host, port, path } = address;
-    const target = path ?? (isIP(host) === 0 ? (await lookup(host)).address : host);
+    const target = path ?? (isIP(host) === 0 ? await addressOf(host) : host);
     // Closed while the name was looked up.
     if (this.#closed) return address;
     const id = this.#wire.listen(target, path === undefined ? port : -1, backlog, this.#limit(0), this);
@@ -93,6 +91,11 @@ export class NativeListener implements Listener, WireListener {
     const { maxConnections } = this.#options;
     return maxConnections === 0 ? -1 : Math.max(0, Math.min(maxConnections, 0x7fffffff) - others);
   }
+}
+
+async function addressOf(host: string): Promise<string> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(host)).address;
 }
 
 function listenError(code: number, where: string): Error {

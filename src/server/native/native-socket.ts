@@ -1,5 +1,6 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { DirectReceiver, DirectSocket } from "../../http/source.js";
 import type { ClientSocket } from "../http1/client-socket.js";
 import type { Addon } from "./addon.js";
 
@@ -12,17 +13,6 @@ const RESUME = 4;
 
 /** Bytes of one write that are sent at once: the writer learns whether the client takes them. */
 const largeWrite = 16 * 1024;
-
-/** The connection of a socket. */
-export interface Receiver {
-  /** The bytes are lent: valid until the call returns. */
-  received(bytes: Buffer, start: number, end: number): void;
-  ended(): void;
-  drained(): void;
-  fellBehind(): void;
-  gone(): void;
-  broken(error: unknown): void;
-}
 
 /** The wire, as far as a socket uses it. */
 export interface SocketWire {
@@ -37,16 +27,17 @@ export interface SocketWire {
 }
 
 /** A client's socket of the native transport. */
-export class NativeSocket implements ClientSocket {
+export class NativeSocket implements ClientSocket, DirectSocket {
   readonly id: number;
   readonly slot: number;
   readonly lends = true;
-  receiver: Receiver | null = null;
+  receiver: DirectReceiver | null = null;
   destroyed = false;
   bytesWritten = 0;
   readonly #wire: SocketWire;
   #ended = false;
   #remoteAddress: string | undefined;
+  #closed: (() => void) | null = null;
 
   constructor(wire: SocketWire, id: number, slot: number) {
     this.#wire = wire;
@@ -107,6 +98,14 @@ export class NativeSocket implements ClientSocket {
     this.#close(RESET);
   }
 
+  /** Gives the connection to another protocol. `closed` is called when it has ended. */
+  handTo(receiver: DirectReceiver, closed: () => void): void {
+    this.receiver = receiver;
+    this.#closed = closed;
+    if (this.destroyed) process.nextTick(tellGone, this);
+    else this.resume();
+  }
+
   /** The connection as a socket of Node, for another protocol. The bytes received so far are the caller's. */
   release(): Duplex {
     const found = this.destroyed ? undefined : this.#wire.addon.detach(this.id);
@@ -125,7 +124,12 @@ export class NativeSocket implements ClientSocket {
   closed(): void {
     this.destroyed = true;
     this.#wire.forget(this);
+    this.tellGone();
+  }
+
+  tellGone(): void {
     this.receiver?.gone();
+    this.#closed?.();
   }
 
   #close(operation: number): void {
@@ -141,5 +145,5 @@ export class NativeSocket implements ClientSocket {
 function ignore(): void {}
 
 function tellGone(socket: NativeSocket): void {
-  socket.receiver?.gone();
+  socket.tellGone();
 }

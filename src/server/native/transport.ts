@@ -1,8 +1,8 @@
 import { createNetTransport, Http1Transport } from "../http1/transport.js";
 import { StartError } from "../start-error.js";
 import type { TransportFactory } from "../transport.js";
-import { loadAddon } from "./addon.js";
 import { NativeListener } from "./listener.js";
+import { openWire } from "./wire.js";
 
 /**
  * The HTTP/1.1 server of http1/ on sockets of native/wire.c. TLS needs Node's sockets, and so takes the transport on
@@ -10,10 +10,10 @@ import { NativeListener } from "./listener.js";
  */
 export const createNativeTransport: TransportFactory = (dispatch, options) => {
   if (options.tls !== null) return createNetTransport(dispatch, options);
-  const addon = loadAddon();
-  if (typeof addon === "string") throw new StartError(`the native transport cannot be used: ${addon}`);
+  const wire = openWire();
+  if (typeof wire === "string") throw new StartError(`the native transport cannot be used: ${wire}`);
   return new Http1Transport(dispatch, options, (transport) => {
-    return new NativeListener(addon, options, (socket) => {
+    return new NativeListener(wire, options, (socket) => {
       socket.receiver = transport.admit(socket, false);
     });
   });

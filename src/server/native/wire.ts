@@ -1,4 +1,5 @@
-import type { Addon } from "./addon.js";
+import { nodeUtil } from "../../kit/node-modules.js";
+import { type Addon, loadAddon } from "./addon.js";
 import { NativeSocket, type SocketWire } from "./native-socket.js";
 
 // The kinds of events, as in native/wire.c.
@@ -25,11 +26,18 @@ export interface WireListener {
   refused(errno: number): void;
 }
 
-let wire: Wire | undefined;
+let found: Wire | string | undefined;
 
-/** The one wire of this thread. Throws if the system refuses it. */
-export function openWire(addon: Addon): Wire {
-  return (wire ??= new Wire(addon));
+/** The one wire of this thread, or why it cannot be used. */
+export function openWire(): Wire | string {
+  return (found ??= wireOf(loadAddon()));
+}
+
+export function wireOf(addon: Addon | string): Wire | string {
+  if (typeof addon === "string") return addon;
+  const wire = new Wire(addon);
+  const error = wire.open();
+  return error < 0 ? `the system refuses it: ${nodeUtil().getSystemErrorName(error)}` : wire;
 }
 
 /**
@@ -57,9 +65,12 @@ export class Wire implements SocketWire {
 
   constructor(addon: Addon) {
     this.addon = addon;
+  }
+
+  /** Called once, first. Returns an error below 0 if the system refuses. */
+  open(): number {
     const call = (count: number): void => this.#handle(count);
-    const result = addon.open(call, this.#events, this.#slab, this.#out, this.#index, this.pending, this.#state);
-    if (result < 0) throw new Error(`the native transport cannot be opened: error ${-result}`);
+    return this.addon.open(call, this.#events, this.#slab, this.#out, this.#index, this.pending, this.#state);
   }
 
   /** Listens; returns the id of the listener, or an error below 0. A port of -1 makes a Unix socket. */

@@ -1,10 +1,13 @@
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
 import { banner } from "../../../src/server/banner.js";
+import { chooseTransport } from "../../../src/server/choose-transport.js";
+import type { Addon } from "../../../src/server/native/addon.js";
+import { wireOf } from "../../../src/server/native/wire.js";
 import { planRun } from "../../../src/server/run-options.js";
 import { withoutNative } from "../support.js";
 
-async function served(transport: "native" | "net") {
+async function served(transport: "auto" | "native" | "net") {
   const app = new App();
   app.enableHealthChecks();
   app.enableMetrics();
@@ -24,10 +27,37 @@ describe("the transport that serves", () => {
     expect(banner(plan, { host: "127.0.0.1", port: 1 }, [], false)).toMatch(/Transport +node\n/);
   });
 
-  it.skipIf(withoutNative !== undefined)("A whole application runs on the native transport and says so", async () => {
-    const { health, metrics } = await served("native");
-    expect(health).toMatchObject({ status: "UP", transport: "native" });
-    expect(metrics).toContain('framework_http_transport_info{transport="native",reason=""} 1\n');
+  it.skipIf(withoutNative !== undefined).each(["auto", "native"] as const)(
+    "A whole application with transport %s runs on the native one where it is built, and says so",
+    async (transport) => {
+      const { health, metrics } = await served(transport);
+      expect(health).toMatchObject({ status: "UP", transport: "native" });
+      expect(metrics).toContain('framework_http_transport_info{transport="native",reason=""} 1\n');
+    },
+  );
+
+  it.skipIf(withoutNative === undefined)("Without the addon the server runs on node:net and says why", async () => {
+    const { health, metrics } = await served("auto");
+    expect(health).toMatchObject({ status: "UP", transport: `net (not native: ${withoutNative})` });
+    expect(metrics).toContain(`framework_http_transport_info{transport="net",reason="${withoutNative}"} 1\n`);
+  });
+
+  it("TLS and HTTP/2 run on node:net, and the banner says why", () => {
+    const plan = { ...planRun({}, {}, {}), tls: {} };
+    expect(chooseTransport(plan)).toEqual({ name: "net", notNative: "it does not speak TLS" });
+    const http2 = planRun({ http2: true }, {}, {});
+    expect(banner(http2, { host: "127.0.0.1", port: 1 }, [], false)).toMatch(
+      /Transport +net \(not native: it does not speak HTTP\/2\)\n/,
+    );
+  });
+
+  it("A system that refuses the native transport gets node:net, with the name of the error", () => {
+    const refused = { open: () => -24 } as unknown as Addon;
+    const reason = "the system refuses it: EMFILE";
+    const choose = (transport: "auto" | "native") =>
+      chooseTransport({ transport, tls: null, http2: null }, () => wireOf(refused));
+    expect(choose("auto")).toEqual({ name: "net", notNative: reason });
+    expect(() => choose("native")).toThrow(`transport "native" cannot be used: ${reason}; or choose transport "auto"`);
   });
 
   it.skipIf(withoutNative === undefined)(

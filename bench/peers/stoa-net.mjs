@@ -1,0 +1,4 @@
+import { serve as serveStoa } from "./stoa.mjs";
+
+/** The same on node:net. `stoa` is on the native transport where that is built. */
+export const serve = (workload, port) => serveStoa(workload, port, { transport: "net" });

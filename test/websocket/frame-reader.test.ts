@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { FrameReader } from "../../src/websocket/frame-reader.js";
+import { frame } from "./server.js";
+
+type Event = readonly [kind: string, content: string];
+
+/** Reads the bytes in pieces of the sizes that `next` returns; each piece is overwritten afterwards, as a transport does. */
+function read(bytes: Buffer, next: () => number, maxSize = 1_000_000): Event[] {
+  const events: Event[] = [];
+  const reader = new FrameReader(maxSize, {
+    message: (data, isBinary) =>
+      events.push([isBinary ? "binary" : "text", typeof data === "string" ? data : data.toString("latin1")]),
+    control: (opcode, payload) => events.push([`control ${opcode}`, payload.toString("latin1")]),
+  });
+  const slab = Buffer.alloc(bytes.length + 3);
+  for (let at = 0; at < bytes.length; ) {
+    const size = Math.min(next(), bytes.length - at);
+    bytes.copy(slab, 3, at, at + size);
+    reader.read(slab, 3, 3 + size);
+    slab.fill(0xff);
+    at += size;
+  }
+  return events;
+}
+
+describe("frames of a client", () => {
+  const long = "0123456789".repeat(700);
+  const stream = Buffer.concat([
+    frame(1, "plain"),
+    frame(1, ""),
+    frame(1, "gr\u00fc\u00dfe"),
+    frame(9, ""),
+    frame(2, Uint8Array.of(0, 1, 254, 255)),
+    frame(1, "first, ", false),
+    frame(9, "ping"),
+    frame(0, "", false),
+    frame(0, "second \u20ac", false),
+    frame(0, ""),
+    frame(2, "x".repeat(126)),
+    frame(1, long),
+    frame(2, "", false),
+    frame(0, long, false),
+    frame(10, "pong"),
+    frame(0, "end"),
+    frame(2, "y".repeat(70_000)),
+    frame(8, "\x03\xe8"),
+  ]);
+  const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
+  const events: Event[] = [
+    ["text", "plain"],
+    ["text", ""],
+    ["text", utf8("gr\u00fc\u00dfe")],
+    ["control 9", ""],
+    ["binary", "\x00\x01\xfe\xff"],
+    ["control 9", "ping"],
+    ["text", utf8("first, second \u20ac")],
+    ["binary", "x".repeat(126)],
+    ["text", long],
+    ["control 10", "pong"],
+    ["binary", `${long}end`],
+    ["binary", "y".repeat(70_000)],
+    ["control 8", utf8("\x03\xe8")],
+  ];
+
+  it.each([1, 2, 3, 5, 7, 13, 14, 15, 64, 1000, 4096, 65_536, 1_000_000])(
+    "Frames are read alike from pieces of any size: %i bytes",
+    (size) => {
+      expect(read(stream, () => size)).toEqual(events);
+    },
+  );
+
+  it("Frames are read alike from pieces of random sizes", () => {
+    let seed = 1;
+    for (let round = 0; round < 50; round++) {
+      const next = (): number => {
+        seed = (seed * 48_271) % 0x7fff_ffff;
+        return 1 + (seed % (round % 2 === 0 ? 20 : 3000));
+      };
+      expect(read(stream, next)).toEqual(events);
+    }
+  });
+
+  it("A message is refused by its length before its bytes have arrived, also as the sum of its fragments", () => {
+    const head = frame(2, "", true, 101n);
+    expect(() => read(head, () => 1, 100)).toThrow("Max payload size exceeded");
+    const parts = Buffer.concat([frame(2, "x".repeat(60), false), frame(0, "x".repeat(41))]);
+    expect(() => read(parts, () => 1000, 100)).toThrow("Max payload size exceeded");
+    expect(read(parts, () => 1000, 101)).toEqual([["binary", "x".repeat(101)]]);
+  });
+
+  it("A head is refused by its first two bytes", () => {
+    expect(() => read(Buffer.from([0x81, 0x05]), () => 2)).toThrow("MASK must be set");
+    expect(() => read(Buffer.from([0x80, 0x80]), () => 2)).toThrow("invalid opcode 0");
+    expect(() => read(Buffer.from([0x89, 0xfe]), () => 2)).toThrow("invalid payload length 126");
+  });
+});
