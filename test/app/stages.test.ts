@@ -19,11 +19,13 @@ function recorded(name: string, order: string[], failing: string[] = []): Featur
   }) as Feature;
 }
 
+const nowhere = () => null;
+
 function hostWith(order: string[], features: readonly Feature[]): AppHost {
   const host = new AppHost(features);
   host.logger = quiet([]);
-  host.lifecycle.add("startup", () => void order.push("startup hook"));
-  host.lifecycle.add("shutdown", () => void order.push("shutdown hook"));
+  host.lifecycle.add("startup", () => void order.push("startup hook"), nowhere);
+  host.lifecycle.add("shutdown", () => void order.push("shutdown hook"), nowhere);
   return host;
 }
 
@@ -88,9 +90,7 @@ describe("the stages of features", () => {
   it("A startup hook that fails closes the engines, once", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order)]);
-    host.lifecycle.add("startup", () => {
-      throw new Error("no");
-    });
+    host.lifecycle.add("startup", () => Promise.reject(new Error("no")), nowhere);
     await expect(host.start()).rejects.toThrow("no");
     await host.stop();
     expect(order.filter((line) => line === "close a")).toHaveLength(1);
@@ -99,7 +99,7 @@ describe("the stages of features", () => {
   it("Every stage runs at the end, and a failure is reported", async () => {
     const order: string[] = [];
     const host = hostWith(order, [recorded("a", order), recorded("b", order, ["close", "drain"])]);
-    host.lifecycle.add("shutdown", () => Promise.reject(new Error("stuck")));
+    host.lifecycle.add("shutdown", () => Promise.reject(new Error("stuck")), nowhere);
     await host.start();
     expect(await host.stop()).toBe(false);
     expect(order.slice(-3)).toEqual(["shutdown hook", "close b", "close a"]);

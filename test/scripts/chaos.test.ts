@@ -16,7 +16,7 @@ const available: Record<string, string | undefined> = {
   kafka: service("kafka"),
   rabbitmq: service("rabbitmq"),
   // Its node is killed and started again: minutes.
-  delays: long ? service("rabbitmq") : undefined,
+  delays: isLong ? service("rabbitmq") : undefined,
   outbox: service("postgres"),
   events: service("postgres"),
   sagas: service("postgres"),
