@@ -1,4 +1,4 @@
-import { overloaded } from "../errors/overload.js";
+import { overloaded } from "../errors/paced.js";
 import type { Request } from "../http/request.js";
 
 /** The number of verifications that wait for each one that may run. */

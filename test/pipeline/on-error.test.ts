@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { httpError } from "../../src/errors/http-error.js";
-import { overloaded } from "../../src/errors/overload.js";
-import { unavailable } from "../../src/errors/unavailable.js";
+import { overloaded, unavailable } from "../../src/errors/paced.js";
 import { Request } from "../../src/http/request.js";
 import type { RequestSource } from "../../src/http/source.js";
 import type { Logger } from "../../src/kit/logger.js";

@@ -1,5 +1,5 @@
 import { HttpError, httpError } from "../../errors/http-error.js";
-import { unavailable } from "../../errors/unavailable.js";
+import { unavailable } from "../../errors/paced.js";
 import type { Request } from "../../http/request.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";

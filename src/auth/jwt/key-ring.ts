@@ -4,7 +4,6 @@ import { ValueError } from "../../kit/value-error.js";
 import { warnOnce } from "../warn-once.js";
 import type { Algorithm } from "./algorithms.js";
 import type { JsonWebKey } from "./json-web-key.js";
-import { jwksAddress } from "./jwks-address.js";
 import type { Jwks, KeyRing } from "./key-set.js";
 import {
   hmacKey,
@@ -157,4 +156,19 @@ function readSet(given: Jwks | string | URL): Jwks {
     throw new ValueError("option 'jwks' in JwtConfig must be a key set: an object with a list 'keys'");
   }
   return set as unknown as Jwks;
+}
+
+/** The address of a key set; null for the path of a file. Throws if the address is not safe. */
+function jwksAddress(given: string | URL): URL | null {
+  const text = String(given);
+  if (!/^https?:/i.test(text)) return null;
+  if (!URL.canParse(text)) throw new ValueError(`option 'jwks' in JwtConfig is not a valid address: ${text}`);
+  const url = new URL(text);
+  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  // Who can change the response on its way can sign tokens.
+  if (url.protocol !== "https:" && !isLocal) {
+    throw new ValueError("option 'jwks' in JwtConfig must be an https address, or http on this machine");
+  }
+  if (url.username || url.password) throw new ValueError("option 'jwks' in JwtConfig must not hold a password");
+  return url;
 }

@@ -1,5 +1,5 @@
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { unavailable } from "../../errors/unavailable.js";
+import { unavailable } from "../../errors/paced.js";
 import { withoutStack } from "../../errors/without-stack.js";
 import { setMissingField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";

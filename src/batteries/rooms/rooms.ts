@@ -1,4 +1,4 @@
-import { unavailable } from "../../errors/unavailable.js";
+import { unavailable } from "../../errors/paced.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
 import type { Logger } from "../../kit/logger.js";

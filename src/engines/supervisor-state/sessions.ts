@@ -1,6 +1,6 @@
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
 import type { SessionStore, StoredSession } from "../../batteries/sessions/store.js";
-import { unavailable } from "../../errors/unavailable.js";
+import { unavailable } from "../../errors/paced.js";
 import type { EndingListener } from "../../pipeline/open-authorities.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";

@@ -1,5 +1,5 @@
 import type { HttpError } from "../../errors/http-error.js";
-import { overloaded } from "../../errors/overload.js";
+import { overloaded } from "../../errors/paced.js";
 
 /**
  * Counts the bytes of bodies that are being read into memory, over all connections of a server, and bounds them. Bytes

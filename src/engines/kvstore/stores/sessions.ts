@@ -1,5 +1,5 @@
 import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
-import { unavailable } from "../../../errors/unavailable.js";
+import { unavailable } from "../../../errors/paced.js";
 import type { EndingListener } from "../../../pipeline/open-authorities.js";
 import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";

@@ -5,7 +5,7 @@ import { longestAlone, type Turns } from "../suspects.js";
 import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, isSuspect } from "./suspects.js";
+import { earlierOf, isSuspect } from "./records.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
