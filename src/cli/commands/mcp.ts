@@ -122,10 +122,9 @@ class Bridge {
 }
 
 function readField(field: string): [name: string, value: string] {
-  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(field) ?? [];
-  if (name === undefined || value === undefined)
-    throw new ValueError(`--header takes "Name: value", not ${JSON.stringify(field)}`);
-  return [name, value];
+  const end = field.indexOf(":");
+  if (end < 1) throw new ValueError(`--header takes "Name: value", not ${JSON.stringify(field)}`);
+  return [field.slice(0, end).trim(), field.slice(end + 1).trim()];
 }
 
 function parsed(text: string): unknown {

@@ -9,7 +9,7 @@ import { content } from "stoa/mcp";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { addEverything } from "./fixtures/everything.js";
-import { serve, textOf } from "./support.js";
+import { call, serve, textOf } from "./support.js";
 
 const secret = "the password is hunter2";
 
@@ -92,6 +92,23 @@ describe("tools", () => {
     const refused = await (await connect({ "x-role": "guest" })).callTool({ name: "purge" });
     expect(refused).toMatchObject({ isError: true, content: [{ text: "admins only" }] });
     expect(textOf(await (await connect({ "x-role": "admin" })).callTool({ name: "purge" }))).toBe("by admin");
+  });
+
+  it("The middleware and the guards of the application run once for a call of a tool", async () => {
+    const seen: string[] = [];
+    const { post } = await serve((app) => {
+      app.use((_, next) => {
+        seen.push("middleware");
+        return next();
+      });
+      app.addGuard(() => {
+        seen.push("guard");
+        return true;
+      });
+      app.tool("hi", { guards: [() => seen.push("own") > 0] }, () => "hi");
+    });
+    expect((await post(call("hi"))).status).toBe(200);
+    expect(seen).toEqual(["middleware", "guard", "own"]);
   });
 
   it("A tool that takes too long ends with an error and an aborted signal", async () => {
