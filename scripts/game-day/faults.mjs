@@ -2,7 +2,7 @@ import { eventually, pause } from "../chaos/wait.mjs";
 import { signalProcess } from "./machines.mjs";
 
 /** Milliseconds in which a rolled-out version must serve everywhere. */
-const rollPatience = 120_000;
+const rollPatience = 240_000;
 
 /** Makes a fault happen; resolves when what it has hurt is whole again. */
 export async function happen(fault, { machines, postgres, redis, broker, rollOut, failures }) {

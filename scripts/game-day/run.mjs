@@ -102,8 +102,15 @@ export async function runGameDay({
       await postgres.query(`alter table ticks add column version_${version} int`);
       await writeFile(versionFile, String(version));
       for (const machine of machines) machine.reload();
-      return async () =>
-        (await Promise.all(machines.map((one) => versionsOf(one)))).every((list) => list === `${version}`);
+      let told = Date.now();
+      return async () => {
+        const found = await Promise.all(machines.map((machine) => versionsOf(machine)));
+        // A machine whose new worker did not start, because an engine was away, keeps the old ones, and is told again.
+        const isDue = Date.now() > told + 60_000;
+        if (isDue) told = Date.now();
+        for (const [index, machine] of machines.entries()) if (isDue && found[index] !== `${version}`) machine.reload();
+        return found.every((list) => list === `${version}`);
+      };
     };
     const happened = [];
     const running = new Map();

@@ -4,6 +4,8 @@ const width = 1200;
 const left = 70;
 const panel = 110;
 const gap = 28;
+/** The width of a letter of the names of faults. */
+const letter = 4.8;
 
 /** A run as a picture: requests and errors in a second, the latency, and each fault as a bar. */
 export function timelineSvg({ http, faults, title }) {
@@ -18,7 +20,10 @@ export function timelineSvg({ http, faults, title }) {
   }
   const x = (at) => round(left + ((at - begin) / (end - begin)) * (width - left - 10));
   const perSecond = (count) => (count * 1000) / bin;
-  const rows = lanes(faults);
+  const rows = lanes(faults, ({ name, begin: from, end: to }) => {
+    const text = faults.length > 60 ? 0 : name.length * letter;
+    return { from: x(from), to: Math.max(x(to ?? end), x(from) + text) };
+  });
   const faultsTop = 3 * (panel + gap) + 30;
   const height = faultsTop + rows.length * 15 + 30;
   const parts = [
@@ -47,6 +52,7 @@ export function timelineSvg({ http, faults, title }) {
     ...minutes(),
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">
+<title>${escaped(title)}</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 <text x="${left}" y="16" font-size="13">${escaped(title)}</text>
 ${parts.join("\n")}
@@ -88,11 +94,10 @@ ${parts.join("\n")}
 }
 
 /** Faults in rows, so that no text covers another. */
-function lanes(faults) {
+function lanes(faults, widthOf) {
   const rows = [];
-  const room = faults.length > 60 ? 0 : 25_000;
   for (const fault of faults) {
-    const row = rows.find((list) => Math.max(list.at(-1).end ?? 0, list.at(-1).begin + room) < fault.begin);
+    const row = rows.find((list) => widthOf(list.at(-1)).to < widthOf(fault).from);
     if (row) row.push(fault);
     else rows.push([fault]);
   }

@@ -1,10 +1,8 @@
-import { unavailable } from "../../errors/unavailable.js";
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
 import type { Duration } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { show } from "../../kit/options.js";
-import { Pace } from "../../kit/time/pace.js";
 import { ValueError } from "../../kit/value-error.js";
 import { settingsOf } from "../../routing/definition.js";
 import {
@@ -51,11 +49,9 @@ interface State {
   general: CacheSettings | null;
   /** Null before the start, and where nothing is cached. */
   cache: ResponseCache | null;
-  /** The log of invalidations that failed. */
-  readonly failures: Pace;
 }
 
-const stateOf = perHost((): State => ({ general: null, cache: null, failures: new Pace() }));
+const stateOf = perHost((): State => ({ general: null, cache: null }));
 
 export const cachingFeature = feature<CachingFeature>({
   name: "response cache",
@@ -70,16 +66,7 @@ export const cachingFeature = feature<CachingFeature>({
       if (!Array.isArray(list) || !list.every((tag) => typeof tag === "string")) {
         throw new ValueError(`invalidateCache() takes a list of tags, not ${show(tags)}`);
       }
-      const done = stateOf(host).cache?.invalidate(list) ?? 0;
-      if (!(done instanceof Promise)) return done;
-      // A caller that does not await the promise must not end the process by an unhandled rejection.
-      const failed = done.catch((error: unknown) => {
-        const fields = stateOf(host).failures.next();
-        if (fields !== null) host.logger.error("invalidateCache() failed", { ...fields, error });
-        throw unavailable(error);
-      });
-      failed.catch(() => {});
-      return failed;
+      return stateOf(host).cache?.invalidate(list) ?? 0;
     },
   },
   routeOptions: { cache: { check: isCacheOption, blueprint: true } },

@@ -1,5 +1,6 @@
 import { httpError } from "../../errors/http-error.js";
 import { problemResponse } from "../../errors/pages/problem.js";
+import { unavailable } from "../../errors/unavailable.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, Response } from "../../http/response.js";
@@ -88,7 +89,15 @@ export class ResponseCache {
 
   /** Drops every response with one of the tags. */
   invalidate(tags: readonly string[]): number | Promise<number> {
-    return this.#store.invalidate(tags.map(boundedText));
+    const done = this.#store.invalidate(tags.map(boundedText));
+    if (!(done instanceof Promise)) return done;
+    const noted = done.catch((error: unknown) => {
+      this.#calls.complain(error);
+      throw unavailable(error);
+    });
+    // A caller that does not await the promise must not end the process by an unhandled rejection.
+    noted.catch(() => {});
+    return noted;
   }
 
   #answer(route: CachedRoute, request: Request): Answer {
