@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { contents, llmsFullText, llmsText } from "../../scripts/llms.mjs";
+import { referencePages } from "../../scripts/reference.mjs";
 
 /** Other files of the repository are not part of the site: links to them become plain text. */
 const isOutside = (address) => address.startsWith("../") || address.endsWith(".pml");
@@ -23,6 +24,10 @@ function adapted(markdown) {
 }
 
 const sections = contents();
+const reference = referencePages().map(({ name, file }) => ({
+  text: name,
+  link: `/reference/${file.replace(/\.md$/, "")}`,
+}));
 
 export default {
   title: "Stoa",
@@ -36,13 +41,17 @@ export default {
     nav: [
       { text: "Start", link: "/getting-started" },
       { text: "Guide", link: "/guide" },
-      { text: "Errors", link: "/errors" },
+      { text: "Errors", link: "/error-codes" },
+      { text: "Reference", link: reference[0].link },
     ],
-    sidebar: sections.map(({ title, pages }, index) => ({
-      text: title,
-      collapsed: index > 1,
-      items: pages.map(({ title: text, file }) => ({ text, link: `/${file.replace(/\.md$/, "")}` })),
-    })),
+    sidebar: [
+      ...sections.map(({ title, pages }, index) => ({
+        text: title,
+        collapsed: index > 1,
+        items: pages.map(({ title: text, file }) => ({ text, link: `/${file.replace(/\.md$/, "")}` })),
+      })),
+      { text: "Reference", collapsed: true, items: reference },
+    ],
     outline: [2, 3],
     search: { provider: "local" },
     footer: { message: "MIT licensed." },

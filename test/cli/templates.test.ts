@@ -1,5 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
 import { ensureBuilt } from "../../scripts/setup.mjs";
+import { commands } from "../../src/cli/commands.js";
 import { Project } from "./project.js";
 
 beforeAll(() => ensureBuilt(), 120_000);
@@ -28,4 +32,45 @@ it.each(["api", "saas", "events"])("Every route of the template %s describes its
   expect(without).toEqual([]);
   // Further responses do not replace those that a command has.
   if (template === "events") expect(paths["/orders"]?.["post"]?.responses).toHaveProperty("504");
+});
+
+interface Service {
+  readonly build?: string;
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+  readonly volumes?: readonly string[];
+}
+
+// The tests of create-stoa build this folder and start the application in it.
+it.each([
+  ["api", ["app"]],
+  ["saas", ["app", "db", "migrate"]],
+  ["events", ["app", "broker", "db", "migrate"]],
+])("The image of the template %s builds and starts by its scripts, and its services exist", async (template, names) => {
+  const folder = join(import.meta.dirname, "../../templates");
+  const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
+  const { scripts } = JSON.parse(await read(`${template}/package.json`)) as { scripts: Record<string, string> };
+  const [, build = "", image = ""] = (await read("shared/Dockerfile")).split(/^FROM /m);
+  expect([...build.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => scripts[name!])).toEqual(["tsc"]);
+  const copied = [...image.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, name]) => name);
+  expect(copied).toEqual(["package.json", "node_modules", "dist"]);
+  expect((JSON.parse(/^CMD (.+)$/m.exec(image)![1]!) as string[]).join(" ")).toBe(scripts["start"]);
+
+  const compose = parse(await read(`${template}/compose.yaml`)) as {
+    services: Record<string, Service>;
+    volumes?: Record<string, unknown>;
+  };
+  expect(Object.keys(compose.services).sort()).toEqual(names);
+  for (const [name, service] of Object.entries(compose.services)) {
+    expect(
+      [service.build, service.image].filter((source) => source !== undefined),
+      name,
+    ).toHaveLength(1);
+    expect(names).toEqual(expect.arrayContaining(Object.keys(service.depends_on ?? {})));
+    for (const volume of service.volumes ?? []) expect(compose.volumes).toHaveProperty(volume.split(":")[0]!);
+    for (const [, command] of (service.command ?? []).join(" ").matchAll(/stoa (\w+)/g)) {
+      expect(Object.keys(commands)).toContain(command);
+    }
+  }
 });

@@ -30,6 +30,7 @@ describe("the documentation as a site", () => {
     const missing = pages.filter((page) => !existsSync(join(root, "site/dist", page.replace(/md$/, "html"))));
     expect(missing).toEqual([]);
     expect(await readFile(join(root, "site/dist/guide.html"), "utf8")).not.toContain("&lt;!--");
+    expect(await readFile(join(root, "site/dist/reference/stoa.html"), "utf8")).toContain("App.get");
     expect(await readFile(join(root, "site/dist/llms.txt"), "utf8")).toContain("](guide.html)");
   });
 });
