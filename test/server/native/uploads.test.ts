@@ -1,0 +1,63 @@
+import { connect, type Socket } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Response } from "../../../src/http/response.js";
+import { createNativeTransport } from "../../../src/server/native/transport.js";
+import { get, start, withoutNative } from "../support.js";
+
+const count = process.env["STOA_LONG"] ? 1000 : 50;
+const size = 256 * 1024;
+/** As docs/native.md says: the amount at which reading pauses, and one read beyond. */
+const mostHeld = 128 * 1024;
+
+describe.skipIf(withoutNative !== undefined)("slow readers of native uploads", () => {
+  it("A body that nobody reads holds no more than a bound, and none of the shared buffer", async () => {
+    const fillers = Array.from({ length: 16 }, (_, n) => Buffer.alloc(size, n + 1));
+    const bodies: { readonly arrived: number }[] = [];
+    let goOn = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const { address, client } = await start(createNativeTransport, async (request) => {
+      const { body } = request.source;
+      if (body === null) return new Response("none");
+      bodies.push(body as unknown as { arrived: number });
+      const pieces = body.stream(size);
+      await opened;
+      const filler = fillers[Number(request.path.slice(1)) % 16]!;
+      let length = 0;
+      for await (const piece of pieces) {
+        if (!filler.subarray(0, piece.length).equals(piece)) return new Response("the bytes of another;");
+        length += piece.length;
+      }
+      return new Response(`${length} bytes;`);
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    const results = Array.from({ length: count }, (_, n) => {
+      const socket = connect(address.port, address.host);
+      onTestFinished(() => void socket.destroy());
+      socket.write(`POST /${n} HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n`);
+      socket.write(fillers[n % 16]!);
+      return textOf(socket);
+    });
+    await expect.poll(() => bodies.filter(({ arrived }) => arrived >= size / 4).length).toBe(count);
+    // More would arrive in these turns if reading were not paused.
+    const other = await client();
+    for (let n = 1; n <= 20; n++) await other.send(get("/", `X-Other: ${"o".repeat(8000)}\r\n`)).responses(n);
+    expect(Math.max(...bodies.map(({ arrived }) => arrived))).toBeLessThanOrEqual(mostHeld);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(count * mostHeld + 8_000_000);
+    goOn();
+    expect(new Set(await Promise.all(results))).toEqual(new Set([`${size} bytes;`]));
+  });
+});
+
+/** The body of the response; nothing if the connection ends without one. */
+function textOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.setEncoding("latin1").on("data", (piece: string) => {
+      text += piece;
+      if (text.endsWith(";")) resolve(text.slice(text.indexOf("\r\n\r\n") + 4));
+    });
+    socket.on("error", () => {}).on("close", () => resolve(""));
+  });
+}
