@@ -1,6 +1,6 @@
 import { httpError } from "../../errors/http-error.js";
+import { unavailable } from "../../errors/paced.js";
 import { problemResponse } from "../../errors/pages/problem.js";
-import { unavailable } from "../../errors/unavailable.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, Response } from "../../http/response.js";
