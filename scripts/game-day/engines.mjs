@@ -104,8 +104,7 @@ export async function prepareBroker(name, folder, machines) {
         const { ports } = server;
         await server.kill();
         await server.stop();
-        // On a busy machine a start can take longer than its patience.
-        server = await startRabbit(own, port, ports).catch(() => startRabbit(own, port, ports));
+        server = await startRabbit(own, port, ports);
       },
       async freeze(seconds) {
         await server.signal("SIGSTOP");

@@ -48,7 +48,7 @@ export async function startRabbit(folder, port, ports = null) {
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
   // The script itself: the wrapper in /usr/sbin switches to its own user.
-  const child = await startChild(script, [], { env, ready: "completed with", patience: 120_000 });
+  const child = await startChild(script, [], { env, ready: "completed with", patience: 300_000 });
   const stop = async () => {
     // The script is a shell around the node, and the node's register of names outlives both.
     await killTree(child.pid);

@@ -2,18 +2,18 @@
  * Measures what grows with the number of processes of an application: transactions, notifications and connections of PostgreSQL,
  * commands and connections of Redis, at rest and for each order of the orders example. docs/growing.md has the figures.
  *
- *     node scripts/growing.mjs [--processes 1,3,10] [--seconds 30]
+ *     node scripts/game-day/growing.mjs [--processes 1,3,10] [--seconds 30]
  */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { compile } from "./chaos/compile.mjs";
-import { eventually, pause } from "./chaos/wait.mjs";
-import { prepareBroker, redisInfo, startPostgres, startRedis } from "./game-day/engines.mjs";
-import { Machine } from "./game-day/machines.mjs";
-import { tables } from "./game-day/run.mjs";
+import { compile } from "../chaos/compile.mjs";
+import { eventually, pause } from "../chaos/wait.mjs";
+import { prepareBroker, redisInfo, startPostgres, startRedis } from "./engines.mjs";
+import { Machine } from "./machines.mjs";
+import { tables } from "./run.mjs";
 
 const { values } = parseArgs({
   options: { processes: { type: "string", default: "1,3,10" }, seconds: { type: "string", default: "30" } },
@@ -49,7 +49,7 @@ for (const workers of values.processes.split(",").map(Number)) {
       versionFile,
       limit: 10,
     };
-    const file = await compile(fileURLToPath(new URL("game-day/program.mjs", import.meta.url)), folder);
+    const file = await compile(fileURLToPath(new URL("program.mjs", import.meta.url)), folder);
     machine.start(file, settings, { folder: join(folder, "logs"), workers });
     const url = `http://${machine.address.host}:${machine.address.port}`;
     const isReady = () =>
