@@ -29,7 +29,6 @@ export const exceptions = [
   ...of("the message or the stack of an error that ends the process, before any client is served", [
     ["cli/failure.ts", "/\\s*[\\r\\n]+\\s*/g"],
     ["cli/failure.ts", "/\\b([a-z][a-z0-9+.-]*:\\/\\/)[^\\s/@'\"]*@/gi"],
-    ["server/start-error.ts", "/(?:\\(|at |async )(?:file:\\/\\/)?((?:\\/|[A-Z]:)[^()]+:\\d+:\\d+)\\)?$/"],
     ["server/start-error.ts", "/\\s*[\\r\\n]+\\s*/g"],
   ]),
   ...of("a request target, which has no line feed: `.*` reaches its end at the first attempt", []),

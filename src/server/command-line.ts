@@ -1,8 +1,8 @@
 import { option, type SettingsOf } from "../kit/config.js";
 import { is } from "../kit/options.js";
 import { closest } from "../kit/suggest.js";
-import { ValueError } from "../kit/value-error.js";
 import { http2Option } from "./http2/fields.js";
+import { StartError } from "./start-error.js";
 
 /** The options that the command line and the environment can steer. */
 export const steeringFields = {
@@ -53,7 +53,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     else if (isSetting(name) && !negation) {
       const value = attached ?? args[++i];
       if (value === undefined || (attached === undefined && value.startsWith("--"))) {
-        throw new ValueError(`--${name} needs a value`);
+        throw new StartError(`--${name} needs a value`);
       }
       options[name] = readText(`--${name}`, name, value);
     } else if (!isSetting(name)) {
@@ -71,7 +71,7 @@ export function readText(source: string, name: keyof Steering, text: string): st
   const numeric = name === "port" || name === "workers";
   const value = numeric && /^\d+$/.test(text) ? Number(text) : text;
   const allowed = steeringFields[name].check(value);
-  if (allowed !== undefined) throw new ValueError(`${source} must be ${allowed}, not ${JSON.stringify(text)}`);
+  if (allowed !== undefined) throw new StartError(`${source} must be ${allowed}, not ${JSON.stringify(text)}`);
   return value;
 }
 
@@ -105,7 +105,7 @@ function isSetting(name: string): name is "host" | "port" | "env" | "workers" | 
 function switchValue(argument: string, attached: string | undefined): boolean {
   const value = attached === undefined ? true : readSwitch(attached);
   if (value === undefined) {
-    throw new ValueError(
+    throw new StartError(
       `${argument.slice(0, argument.indexOf("="))} must be true or false, not ${JSON.stringify(attached)}`,
     );
   }

@@ -1,5 +1,5 @@
-import { ValueError } from "../kit/value-error.js";
 import { readSwitch, readText, type Steering } from "./command-line.js";
+import { StartError } from "./start-error.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,7 +27,7 @@ export function readEnvironment(variables: Environment): Partial<Steering> {
     if (!text) continue;
     options[name] = readSwitch(text);
     if (options[name] === undefined) {
-      throw new ValueError(`${variable} must be true or false, not ${JSON.stringify(text)}`);
+      throw new StartError(`${variable} must be true or false, not ${JSON.stringify(text)}`);
     }
   }
   return options;

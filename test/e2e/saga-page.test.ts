@@ -176,7 +176,9 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
 
   it("Jobs are shown with their progress and retried by their button", async () => {
     const page = await visit("/_jobs");
-    expect(await page.locator("#panels tbody tr").count()).toBe(2);
+    // The names, and the jobs below them.
+    expect(await page.locator("#panels table >> nth=0").locator("tbody tr").count()).toBe(1);
+    expect(await page.locator("#panels table >> nth=1").locator("tbody tr").count()).toBe(2);
     expect(await page.locator("progress").count()).toBe(2);
     await picture(page, "jobs");
     await page.click('[data-action="retry"]');
@@ -184,6 +186,12 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
       const { finishedAt } = (await app.jobs.list({ status: "failed" }))[0]!;
       expect(finishedAt).not.toBeNull();
     }, patient);
+    await page.click('[data-action="pause"]');
+    await page.waitForSelector('[data-action="resume"]');
+    expect(await app.jobs.names()).toEqual([expect.objectContaining({ name: "report", paused: true })]);
+    await page.click('[data-action="resume"]');
+    await page.waitForSelector('[data-action="pause"]');
+    expect(await app.jobs.names()).toEqual([expect.objectContaining({ paused: false })]);
     await page.click("#panels tbody a >> nth=0");
     await page.waitForSelector("#panels pre");
     await page.close();

@@ -142,11 +142,12 @@ describe("a start that fails", patient, () => {
   });
 
   it("A bad argument and a bad option are reported", async () => {
-    expect(await failure({ args: ["--port", "many"] })).toBe(
+    // A program in one file with the framework has no place that can be told from its own.
+    expect(await failure({ args: ["--port", "many"], compile: false })).toBe(
       'stoa: --port must be an integer from 0 to 65535, not "many"',
     );
-    expect(await failure({ options: { prot: 1 } as object })).toBe(
-      "stoa: unknown option 'prot' in run(); did you mean 'port'?",
+    expect(await failure({ options: { prot: 1 } as object, compile: false })).toMatch(
+      /^stoa: unknown option 'prot' in run\(\); did you mean 'port'\? \(.*\.ts:\d+:\d+\)$/,
     );
   });
 
