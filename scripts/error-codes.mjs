@@ -12,7 +12,7 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const form = /^[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*$/;
 
-/** Codes of others: of the operating system, of Node, of the standard of HTTP/2, and the names of statuses of gRPC. */
+/** Codes of others: of the operating system, of Node, of the standard of HTTP/2. Those of `FrameError` are of the package ws. */
 const foreign = /^(?:E[A-Z]+|ERR_\w+|HPE_\w+|NGHTTP2_\w+)$/;
 
 /** Returns the codes with the files that have them, sorted. */
@@ -36,7 +36,7 @@ function visit(node, add) {
   if (ts.isTypeAliasDeclaration(node) && /ErrorCode$/.test(node.name.text)) literals(node.type, add);
   if (
     (ts.isCallExpression(node) || ts.isNewExpression(node)) &&
-    /(?:[eE]rror|refusal|warnOnce)$/.test(node.expression.getText())
+    /(?:(?<!Frame)[eE]rror|refusal|warnOnce)$/.test(node.expression.getText())
   ) {
     for (const argument of node.arguments ?? []) literals(argument, add);
   }

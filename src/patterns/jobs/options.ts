@@ -121,26 +121,27 @@ export type JobOptions<Schema = undefined, Value = never> = Omit<
   readonly keyLimit?: JobKeyLimit<Value> | undefined;
 };
 
-const enqueueOptions = options("enqueue()", {
+const added = {
   /** Time until it is due. Default 0. */
   delay: option.duration(0),
-  /** While a job with this key is not finished, another one is not added. */
-  key: option(isKey),
-  /** Time for which the key stands for this job, also after its end and its deletion. Default 0: the key is free after the end. */
-  keepKey: option.duration(0),
   /** Higher ones are run first. Default 0. */
   priority: option(is.integer(-32_768, 32_767), 0),
   /** The transaction to take part in. Default: the one around the caller, if there is one. */
   tx: option<Queries>(is.object),
+};
+
+const enqueueOptions = options("enqueue()", {
+  /** While a job with this key is not finished, another one is not added. */
+  key: option(isKey),
+  /** Time for which the key stands for this job, also after its end and its deletion. Default 0: the key is free after the end. */
+  keepKey: option.duration(0),
+  ...added,
 });
 
-const { delay, priority, tx } = enqueueOptions.fields;
 const manyOptions = options("enqueueMany()", {
-  delay,
-  priority,
-  tx,
   /** The key of each job, made from its value. */
   key: option<(value: never) => string>(is.function),
+  ...added,
 });
 
 export type EnqueueManyOptions<Value = never> = Omit<OptionsOf<typeof manyOptions.fields>, "key"> & {
