@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FrameReader } from "../../src/websocket/frame-reader.js";
 import { frame } from "./server.js";
 
@@ -92,5 +92,22 @@ describe("frames of a client", () => {
     expect(() => read(Buffer.from([0x81, 0x05]), () => 2)).toThrow("MASK must be set");
     expect(() => read(Buffer.from([0x80, 0x80]), () => 2)).toThrow("invalid opcode 0");
     expect(() => read(Buffer.from([0x89, 0xfe]), () => 2)).toThrow("invalid payload length 126");
+  });
+
+  it("A message is refused by its length before its mask has arrived", () => {
+    expect(() => read(frame(2, "", true, 65_536n).subarray(0, 10), () => 1, 100)).toThrow("Max payload size exceeded");
+    expect(() => read(frame(1, "", true, 200n).subarray(0, 4), () => 1, 100)).toThrow("Max payload size exceeded");
+  });
+
+  it("Many small fragments after a long one do not copy it again and again", () => {
+    const allocated = vi.spyOn(Buffer, "allocUnsafeSlow");
+    const parts = [frame(2, "x".repeat(50_000), false), ...Array(1000).fill(frame(0, "y", false)), frame(0, "z")];
+    try {
+      const [event] = read(Buffer.concat(parts), () => 65_536);
+      expect(event).toEqual(["binary", `${"x".repeat(50_000)}${"y".repeat(1000)}z`]);
+      expect(allocated.mock.calls.length).toBeLessThan(5);
+    } finally {
+      allocated.mockRestore();
+    }
   });
 });
