@@ -187,12 +187,10 @@ export class FrameReader {
       this.#handler.control(this.#opcode, payload);
       return;
     }
-    if (!this.#isFinal) {
-      if (++this.#fragments > maxFragments) {
-        throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
-      }
-      return;
+    if (++this.#fragments > maxFragments) {
+      throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
     }
+    if (!this.#isFinal) return;
     const kept = this.#message ?? Buffer.alloc(0);
     const data = kept.length === this.#size ? kept : Buffer.from(kept.subarray(0, this.#size));
     const isBinary = this.#fragmented === BINARY;

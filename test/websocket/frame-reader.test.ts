@@ -110,4 +110,15 @@ describe("frames of a client", () => {
       allocated.mockRestore();
     }
   });
+
+  it("A message may have 16,384 fragments, the last included", () => {
+    const fragments = (count: number): Buffer =>
+      Buffer.concat([frame(2, "a", false), ...Array(count - 2).fill(frame(0, "", false)), frame(0, "z")]);
+    const bytes = Buffer.concat([fragments(16_384), fragments(16_384)]);
+    expect(read(bytes, () => 65_536)).toEqual([
+      ["binary", "az"],
+      ["binary", "az"],
+    ]);
+    expect(() => read(fragments(16_385), () => 65_536)).toThrow("Too many message fragments");
+  });
 });
