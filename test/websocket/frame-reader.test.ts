@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { FrameReader } from "../../src/websocket/frame-reader.js";
+import { FrameReader, readClose } from "../../src/websocket/frame-reader.js";
 import { frame } from "./server.js";
 
 type Event = readonly [kind: string, content: string];
@@ -120,5 +120,39 @@ describe("frames of a client", () => {
       ["binary", "az"],
     ]);
     expect(() => read(fragments(16_385), () => 65_536)).toThrow("Too many message fragments");
+  });
+
+  it("Each first byte of a frame is accepted or refused as RFC 6455 says, inside a fragmented message and outside", () => {
+    const isAccepted = (bytes: Buffer): boolean => {
+      try {
+        read(bytes, () => 1000);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    for (let first = 0; first < 256; first++) {
+      const bytes = frame(0, "");
+      bytes[0] = first;
+      const isControl = first >= 0x88 && first <= 0x8a;
+      expect([first, isAccepted(bytes)]).toEqual([first, isControl || [0x01, 0x02, 0x81, 0x82].includes(first)]);
+      const inside = Buffer.concat([frame(1, "", false), bytes]);
+      expect([first, isAccepted(inside)]).toEqual([first, isControl || first === 0 || first === 0x80]);
+    }
+  });
+
+  it("Each code of a close frame is accepted or refused as RFC 6455 and its registry say", () => {
+    const isAccepted = (code: number): boolean => {
+      try {
+        return readClose(Buffer.of(code >> 8, code & 0xff)).code === code;
+      } catch {
+        return false;
+      }
+    };
+    const codes = Array.from({ length: 65_536 }, (_, code) => code).filter(isAccepted);
+    const registered = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014];
+    expect(codes).toEqual([...registered, ...Array.from({ length: 2000 }, (_, i) => 3000 + i)]);
+    expect(readClose(Buffer.alloc(0)).code).toBe(1005);
+    expect(() => readClose(Buffer.of(3, 232, 0xff))).toThrow("invalid UTF-8 sequence");
   });
 });
