@@ -23,7 +23,9 @@ const runs = Number(process.env.STOA_RUNS ?? 60);
 
 const text = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: "binary", maxLength: 20 }).map((value) => Buffer.from(value)) },
-  fc.constantFrom("", "plain", "gr\u00fc\u00dfe \u20ac \u{1f388}", "x".repeat(125), "\u00fc".repeat(63)).map((value) => Buffer.from(value)),
+  fc
+    .constantFrom("", "plain", "gr\u00fc\u00dfe \u20ac \u{1f388}", "x".repeat(125), "\u00fc".repeat(63))
+    .map((value) => Buffer.from(value)),
 );
 const dirty = fc.oneof(
   fc.uint8Array({ maxLength: 8 }).map((value) => Buffer.from(value)),
@@ -44,7 +46,9 @@ const closeFrame = fc
     fc.oneof({ weight: 4, arbitrary: few }, { weight: 1, arbitrary: dirty }),
     fc.constantFrom(false, false, true),
   )
-  .map(([code, reason, isEmpty]) => (isEmpty ? frame(8, "") : frame(8, Buffer.concat([Buffer.of(code >> 8, code & 0xff), reason]))));
+  .map(([code, reason, isEmpty]) =>
+    isEmpty ? frame(8, "") : frame(8, Buffer.concat([Buffer.of(code >> 8, code & 0xff), reason])),
+  );
 
 /** One message, whole or in fragments that may be cut anywhere, with control frames between them. */
 const message = fc
@@ -71,7 +75,9 @@ const odd = fc.oneof(
     length[length.length - 1] = payload.length;
     return Buffer.concat([Buffer.of(first, 0x80 | form), length, Buffer.alloc(4), payload]);
   }),
-  fc.constantFrom(2n ** 31n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n).map((size) => frame(2, "", true, size)),
+  fc
+    .constantFrom(2n ** 31n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n)
+    .map((size) => frame(2, "", true, size)),
   fc.constantFrom(8, 9, 10).map((opcode) => frame(opcode, Buffer.alloc(126))),
   fc.constantFrom(8, 9, 10).map((opcode) => frame(opcode, "\x03\xe8", false)),
   few.map((payload) => frame(0, payload)),
@@ -84,7 +90,10 @@ const sent: fc.Arbitrary<Sent> = fc
     frames: fc.array(
       fc.oneof(
         { weight: 8, arbitrary: message },
-        { weight: 2, arbitrary: fc.tuple(fc.constantFrom(9, 10), few).map(([opcode, payload]) => frame(opcode, payload)) },
+        {
+          weight: 2,
+          arbitrary: fc.tuple(fc.constantFrom(9, 10), few).map(([opcode, payload]) => frame(opcode, payload)),
+        },
         { weight: 1, arbitrary: odd },
       ),
       { maxLength: 6 },
