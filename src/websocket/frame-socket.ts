@@ -34,7 +34,6 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   readonly extensions = "";
   readonly protocol: string;
   readyState: number = OPEN;
-  isPaused = false;
   beforeFailing?: (fail: () => void) => void;
   readonly #socket: DirectSocket;
   readonly #reader: FrameReader;
@@ -120,12 +119,10 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   }
 
   pause(): void {
-    this.isPaused = true;
-    if (!this.#inputIsOver) this.#socket.pause();
+    this.#socket.pause();
   }
 
   resume(): void {
-    this.isPaused = false;
     this.#socket.resume();
   }
 

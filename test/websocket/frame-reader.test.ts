@@ -97,6 +97,7 @@ describe("frames of a client", () => {
   it("A message is refused by its length before its mask has arrived", () => {
     expect(() => read(frame(2, "", true, 65_536n).subarray(0, 10), () => 1, 100)).toThrow("Max payload size exceeded");
     expect(() => read(frame(1, "", true, 200n).subarray(0, 4), () => 1, 100)).toThrow("Max payload size exceeded");
+    expect(() => read(frame(2, "", true, 2n ** 53n), () => 1000)).toThrow("payload length > 2^53 - 1");
   });
 
   it("Many small fragments after a long one do not copy it again and again", () => {
@@ -154,5 +155,23 @@ describe("frames of a client", () => {
     expect(codes).toEqual([...registered, ...Array.from({ length: 2000 }, (_, i) => 3000 + i)]);
     expect(readClose(Buffer.alloc(0)).code).toBe(1005);
     expect(() => readClose(Buffer.of(3, 232, 0xff))).toThrow("invalid UTF-8 sequence");
+  });
+
+  it("A message that is only announced takes no memory", () => {
+    const allocated = vi.spyOn(Buffer, "allocUnsafeSlow");
+    try {
+      read(frame(2, "x", true, 900_000n), () => 1000);
+      read(Buffer.concat([frame(2, "x", false), frame(0, "y", false, 900_000n)]), () => 1000);
+      expect(allocated.mock.calls.slice(0, 3)).toEqual([[4096], [4096]]);
+    } finally {
+      allocated.mockRestore();
+    }
+  });
+
+  it.each(["80", "0080", "c3", "ff"])("Text that is not UTF-8 is refused, whole and in fragments: %s", (hex) => {
+    const bytes = Buffer.from(hex, "hex");
+    expect(() => read(frame(1, bytes), () => 1000)).toThrow("invalid UTF-8 sequence");
+    const parts = Buffer.concat([frame(1, bytes, false), frame(0, "")]);
+    expect(() => read(parts, () => 1000)).toThrow("invalid UTF-8 sequence");
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { DirectSocket } from "../../src/http/source.js";
 import { Channel } from "../../src/websocket/channel.js";
 import { FrameSocket } from "../../src/websocket/frame-socket.js";
@@ -73,5 +73,32 @@ describe("a socket of which something always waits", () => {
     raw.gone();
     await expect(sending).rejects.toThrow("the WebSocket is closed");
     expect((await sender.closed).code).toBe(1006);
+  });
+});
+
+describe("the end of a socket that is no stream", () => {
+  it("Nothing can be sent once the client has ended its side, or the connection was given up", async () => {
+    for (const end of [(raw: FrameSocket) => raw.ended(), (raw: FrameSocket) => raw.terminate()]) {
+      const { raw, channel: sender } = channel(1000);
+      end(raw);
+      expect(sender.isOpen).toBe(false);
+      await expect(sender.sendText("late")).rejects.toThrow("the WebSocket is closed");
+    }
+  });
+
+  it("The end is told once, and leaves no timer", () => {
+    vi.useFakeTimers();
+    try {
+      const { raw, channel: sender } = channel(1000);
+      let ends = 0;
+      void sender.close();
+      raw.on("close", () => ends++);
+      expect(vi.getTimerCount()).toBe(1);
+      raw.gone();
+      raw.gone();
+      expect([ends, vi.getTimerCount()]).toEqual([1, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
