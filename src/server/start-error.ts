@@ -80,8 +80,10 @@ function pathProblem(code: string, path: string): string | undefined {
   switch (code) {
     case "EADDRINUSE":
       return `the socket ${path} is already in use`;
-    // libuv reports a missing directory as EACCES too.
+    // libuv reports a missing directory as EACCES, the system as ENOENT.
     case "EACCES":
+    case "ENOENT":
+    case "ENOTDIR":
       return `cannot create the socket ${path}: its directory is missing or not writable`;
     case "ENAMETOOLONG":
     case "EINVAL":

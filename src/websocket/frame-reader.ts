@@ -97,17 +97,16 @@ export class FrameReader {
     const short = bytes[at + 1]! & 0x7f;
     this.#check(first, bytes[at + 1]!, short);
     const maskAt = at + (short < 126 ? 2 : short === 126 ? 4 : 10);
-    if (end < maskAt + 4) return -1;
+    if (end < maskAt) return -1;
     const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : longLength(bytes, at + 2);
     const opcode = first & 0x0f;
+    if (opcode < CLOSE && this.#size + length > this.#maxSize) {
+      throw new FrameError("UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
+    }
+    if (end < maskAt + 4) return -1;
     this.#isFinal = first >= 0x80;
     this.#opcode = opcode;
-    if (opcode < CLOSE) {
-      if (opcode !== 0) this.#fragmented = opcode;
-      if (this.#size + length > this.#maxSize) {
-        throw new FrameError("UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
-      }
-    }
+    if (opcode === TEXT || opcode === BINARY) this.#fragmented = opcode;
     for (let i = 0; i < 4; i++) this.#mask[i] = bytes[maskAt + i]!;
     this.#maskAt = 0;
     this.#left = length;
@@ -165,12 +164,16 @@ export class FrameReader {
     return at + taken;
   }
 
-  /** No more than twice what has arrived: the announced length alone costs the client nothing. */
+  /**
+   * No more than twice what has arrived: the announced length alone costs the client nothing. No less either while fragments
+   * may follow: each of them would copy the whole message.
+   */
   #roomFor(more: number): Buffer {
     const wanted = this.#size + more;
     const before = this.#message;
     if (before !== null && before.length >= wanted) return before;
-    const capacity = Math.min(wanted + this.#left, Math.max(2 * wanted, firstBuffer));
+    const most = this.#isFinal ? wanted + this.#left : this.#maxSize;
+    const capacity = Math.min(most, Math.max(2 * wanted, firstBuffer));
     const larger = Buffer.allocUnsafeSlow(capacity);
     before?.copy(larger, 0, 0, this.#size);
     this.#message = larger;
@@ -184,12 +187,10 @@ export class FrameReader {
       this.#handler.control(this.#opcode, payload);
       return;
     }
-    if (!this.#isFinal) {
-      if (++this.#fragments > maxFragments) {
-        throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
-      }
-      return;
+    if (++this.#fragments > maxFragments) {
+      throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
     }
+    if (!this.#isFinal) return;
     const kept = this.#message ?? Buffer.alloc(0);
     const data = kept.length === this.#size ? kept : Buffer.from(kept.subarray(0, this.#size));
     const isBinary = this.#fragmented === BINARY;

@@ -18,6 +18,12 @@ import { CLOSED, CLOSING, closeCodeOf, OPEN, type PatientSocket, type UpgradeReq
 type Done = (error?: Error | null) => void;
 type Listener = (...args: never[]) => void;
 
+interface Waiting {
+  /** All bytes that were written up to the end of its frame. */
+  readonly end: number;
+  readonly done: Done;
+}
+
 const nothing = Buffer.alloc(0);
 
 /**
@@ -28,14 +34,13 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   readonly extensions = "";
   readonly protocol: string;
   readyState: number = OPEN;
-  isPaused = false;
   beforeFailing?: (fail: () => void) => void;
   readonly #socket: DirectSocket;
   readonly #reader: FrameReader;
   readonly #closeTimeout: number;
   readonly #listeners: Record<string, Listener | undefined> = {};
-  /** Called when the system has taken everything, or the connection has ended. */
-  #waiting: Done[] = [];
+  /** Called when the system has taken their frames, or the connection has ended. */
+  readonly #waiting: Waiting[] = [];
   #closeTimer: NodeJS.Timeout | null = null;
   #closeSent = false;
   /** A close frame or a bad one has come: no further one is read. */
@@ -89,14 +94,11 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   }
 
   ping(done: Done): void {
-    if (this.#write(PING, "", done)) done();
+    this.#writeControl(PING, nothing, done);
   }
 
-  /** Sent at once: a client that reads nothing could otherwise get a pong for each ping of a turn. */
   pong(data: Uint8Array, done: Done): void {
-    writeFrame(this.#socket, PONG, data);
-    if (this.#socket.writableLength === 0) done();
-    else this.#waiting.push(done);
+    this.#writeControl(PONG, data, done);
   }
 
   close(code?: number, reason = ""): void {
@@ -117,12 +119,10 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   }
 
   pause(): void {
-    this.isPaused = true;
-    if (!this.#inputIsOver) this.#socket.pause();
+    this.#socket.pause();
   }
 
   resume(): void {
-    this.isPaused = false;
     this.#socket.resume();
   }
 
@@ -144,7 +144,7 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
   }
 
   drained(): void {
-    this.#settle();
+    this.#settle(this.taken);
   }
 
   fellBehind(): void {}
@@ -154,7 +154,7 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
     this.readyState = CLOSED;
     if (this.#closeTimer !== null) clearTimeout(this.#closeTimer);
     this.#reader.stop();
-    this.#settle(new Error("the connection has ended"));
+    this.#settle(Number.POSITIVE_INFINITY, new Error("the connection has ended"));
     this.#emit("close", this.#closeCode, this.#closeReason);
   }
 
@@ -199,15 +199,33 @@ export class FrameSocket implements PatientSocket, DirectReceiver, FrameHandler 
 
   #write(opcode: number, data: string | Uint8Array, done: Done): boolean {
     if (writeFrame(this.#socket, opcode, data)) return true;
-    this.#waiting.push(done);
+    this.#wait(done);
     return false;
   }
 
-  #settle(error?: Error): void {
+  /**
+   * Sent at once: a client that reads nothing could otherwise get a pong for each ping of a turn. Nothing follows a close
+   * frame.
+   */
+  #writeControl(opcode: number, data: Uint8Array, done: Done): void {
+    if (this.readyState !== OPEN) {
+      done(new Error("the WebSocket is closed"));
+      return;
+    }
+    writeFrame(this.#socket, opcode, data);
+    if (this.#socket.writableLength === 0) done();
+    else this.#wait(done);
+  }
+
+  /** Those before are told here too: of a steady sender something may always wait, and then nothing is ever drained. */
+  #wait(done: Done): void {
+    this.#settle(this.taken);
+    this.#waiting.push({ end: this.#socket.bytesWritten, done });
+  }
+
+  #settle(taken: number, error?: Error): void {
     const waiting = this.#waiting;
-    if (waiting.length === 0) return;
-    this.#waiting = [];
-    for (const done of waiting) done(error);
+    while (waiting.length > 0 && waiting[0]!.end <= taken) waiting.shift()!.done(error);
   }
 
   #emit(event: string, ...values: unknown[]): void {

@@ -11,7 +11,6 @@ export interface RawSocket {
   /** The extensions agreed upon; empty when none were. */
   readonly extensions: string;
   readonly bufferedAmount: number;
-  readonly isPaused: boolean;
   send(data: string | Uint8Array, callback: (error?: Error | null) => void): void;
   ping(callback: (error?: Error | null) => void): void;
   pong(data: Uint8Array, callback: (error?: Error | null) => void): void;

@@ -5,7 +5,7 @@ import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { Client } from "./client.js";
-import { eventually, frame, onEachTransport, RawPeer, socketServer } from "./server.js";
+import { eventually, frame, handshake, onEachTransport, RawPeer, socketServer } from "./server.js";
 
 const unhandled = vi.fn();
 process.on("unhandledRejection", unhandled);
@@ -270,6 +270,28 @@ onEachTransport("violations of the protocol", () => {
     }
     peer.socket.end();
     await eventually(() => closed);
+  });
+
+  it("The server ends the connection after both close frames, and notices its end while too many messages wait", async () => {
+    let end: CloseInfo | undefined;
+    await using server = await socketServer(
+      async (socket) => {
+        if (socket.query.get("first") === "server") await socket.close(4000);
+        end = await socket.closed;
+      },
+      { maxQueued: 100, closeTimeout: "1d", heartbeat: 0 },
+    );
+    for (const first of ["client", "server"]) {
+      end = undefined;
+      using peer = new RawPeer(server.port);
+      await peer.request(handshake().replace("/chat", `/chat?first=${first}`));
+      if (first === "server") expect(await peer.closeCode()).toBe(4000);
+      peer.socket.write(Buffer.concat([frame(1, "x".repeat(200)), frame(8, Buffer.from([0x0f, 0xa0]))]));
+      // The client ends its side only because the server did.
+      await peer.closed();
+      await eventually(() => end !== undefined);
+      expect(end?.code).toBe(4000);
+    }
   });
 
   it("A handler that takes nothing does not keep a socket open after a bad frame", async () => {

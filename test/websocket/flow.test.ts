@@ -182,6 +182,17 @@ onEachTransport("pings", () => {
   });
 });
 
+onEachTransport("pings after the end", () => {
+  it("A ping that comes after the close frame of the server gets no pong, and no heartbeat follows it", async () => {
+    await using server = await socketServer(() => {}, { heartbeat: 0.01, closeTimeout: 0.5 });
+    using peer = new RawPeer(server.port);
+    await peer.handshake();
+    expect(await peer.closeCode()).toBe(1000);
+    peer.send(9, "too late");
+    await expect(peer.frame()).rejects.toThrow("the connection ended with 0 bytes unread");
+  });
+});
+
 onEachTransport("the heartbeat", () => {
   it("The heartbeat keeps a peer that responds, and disconnects one that does not", async () => {
     const ends = new Map<string, CloseInfo>();

@@ -28,23 +28,29 @@ export interface SocketServer extends AsyncDisposable {
   readonly finished: string[];
 }
 
-let isNative = false;
+type SocketTransport = (typeof socketTransports)[number];
+
+let current: SocketTransport = "net";
 
 /** On node:net, frames are read by `ws`; on the native transport by Stoa. The latter is missing where it is not built. */
-const socketTransports = ["net", ...(typeof loadAddon() === "string" ? [] : ["native"])] as const;
+export const socketTransports = ["net", ...(typeof loadAddon() === "string" ? [] : ["native" as const])] as const;
 
 /** Runs the tests of a suite on each transport. */
 export function onEachTransport(name: string, tests: () => void): void {
   describe.each(socketTransports)(`${name} on the %s transport`, (transport) => {
     beforeAll(() => {
-      isNative = transport === "native";
+      current = transport;
     });
     tests();
   });
 }
 
 /** One WebSocket route behind the real transport, without an application around it. */
-export async function socketServer(handler: SocketHandler, options: SocketOptions = {}): Promise<SocketServer> {
+export async function socketServer(
+  handler: SocketHandler,
+  options: SocketOptions = {},
+  on: SocketTransport = current,
+): Promise<SocketServer> {
   const registry = new WebSocketRegistry();
   const endpoint = websocketEndpoint(handler, options, registry);
   const log: LogLine[] = [];
@@ -62,7 +68,7 @@ export async function socketServer(handler: SocketHandler, options: SocketOption
       return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
     }
   };
-  const create = isNative ? createNativeTransport : createNetTransport;
+  const create = on === "native" ? createNativeTransport : createNetTransport;
   const transport = create(dispatch, { ...defaultLimits, tls: null });
   const { port } = await transport.listen({ host: "127.0.0.1", port: 0 });
   return {

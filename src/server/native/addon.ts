@@ -78,10 +78,17 @@ function open(file: string): Addon | string {
   if (!existsSync(file)) return missing;
   const loaded = { exports: {} as Addon };
   try {
+    if (!isWhole(readFileSync(file))) return "its file is cut off: run `npx stoa build-native`";
     process.dlopen(loaded, file);
   } catch (error) {
     return `it cannot be loaded: ${(error as Error).message}`;
   }
   if (loaded.exports.interface === wanted) return loaded.exports;
   return "it was built for another version: run `npx stoa build-native`";
+}
+
+/** To load a file that is cut off would end the process. The table of sections is the last part of an ELF file. */
+function isWhole(bytes: Buffer): boolean {
+  if (bytes.length < 64) return true;
+  return bytes.readBigUInt64LE(0x28) + BigInt(bytes.readUInt16LE(0x3a) * bytes.readUInt16LE(0x3c)) <= bytes.length;
 }

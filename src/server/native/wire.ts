@@ -1,4 +1,5 @@
 import { nodeUtil } from "../../kit/node-modules.js";
+import { processWide } from "../../kit/process-wide.js";
 import { type Addon, loadAddon } from "./addon.js";
 import { NativeSocket, type SocketWire } from "./native-socket.js";
 
@@ -26,11 +27,9 @@ export interface WireListener {
   refused(errno: number): void;
 }
 
-let found: Wire | string | undefined;
-
 /** The one wire of this thread, or why it cannot be used. */
 export function openWire(): Wire | string {
-  return (found ??= wireOf(loadAddon()));
+  return processWide("wire", () => wireOf(loadAddon()));
 }
 
 export function wireOf(addon: Addon | string): Wire | string {

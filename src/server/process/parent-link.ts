@@ -1,3 +1,4 @@
+import { processWide } from "../../kit/process-wide.js";
 import type { Links } from "../banner.js";
 import type { ListenAddress } from "../transport.js";
 
@@ -88,7 +89,7 @@ export function childEnvironment(role: ChildRole): Record<string, string> {
 }
 
 /** The link to the parent, or null in a process that another program started. */
-export const parentLink: ParentLink | null = openLink();
+export const parentLink: ParentLink | null = processWide("parentLink", openLink);
 
 /** True if all members of the message are as its kind says: code of the application can send anything. */
 export function isChildMessage(message: unknown): message is ChildMessage {

@@ -1,4 +1,5 @@
 import { type Server, Socket } from "node:net";
+import { processWide } from "../../kit/process-wide.js";
 import type { ListenAddress } from "../transport.js";
 import { type ParentLink, type ParentMessage, parentLink } from "./parent-link.js";
 
@@ -14,7 +15,7 @@ interface Place {
   readonly settle: (message: Extract<ParentMessage, { stoa: "listening" }>) => void;
 }
 
-const places = new Map<string, Place>();
+const { places, hear } = processWide("places", () => ({ places: new Map<string, Place>(), hear: hearParent }));
 
 /**
  * Lets the supervisor or the reloader listen, and gives the connections that it hands over to `take`, until `whenClosed`
@@ -57,7 +58,7 @@ function freeKey({ host, port, path }: ListenAddress): string {
   }
 }
 
-function hear(given: unknown, handle: unknown): void {
+function hearParent(given: unknown, handle: unknown): void {
   const message = given as ParentMessage | null;
   if (message?.stoa === "listening") places.get(message.key)?.settle(message);
   if (message?.stoa !== "connection") return;

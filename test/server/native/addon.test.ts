@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { packageFolder } from "../../../src/kit/package-folder.js";
 import { findAddon } from "../../../src/server/native/addon.js";
+import { sourceUrl } from "../../support/source-url.js";
 import { withoutNative } from "../support.js";
 
 const target = `${process.platform}-${process.arch}`;
@@ -36,6 +39,29 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     writeFileSync(join(folder, `native/build/wire-${target}.node`), "no addon");
     expect(findAddon(folder)).toMatch(/^it cannot be loaded: /);
   });
+
+  it.skipIf(withoutNative !== undefined)(
+    "An addon that is cut off or of another processor is not used, and the process lives",
+    async () => {
+      const folder = emptyPackage();
+      const file = join(folder, `native/build/wire-${target}.node`);
+      const whole = readFileSync(join(packageFolder(), `native/build/wire-${target}.node`));
+      // A system that loads one of these may kill the process.
+      const module = sourceUrl("server/native/addon.ts");
+      const script = `const { findAddon } = await import(${JSON.stringify(module)}); console.log(findAddon(${JSON.stringify(folder)}));`;
+      const reason = async (bytes: Uint8Array): Promise<string> => {
+        writeFileSync(file, bytes);
+        const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
+        return stdout;
+      };
+      for (const size of [1000, 8192, whole.length >> 1]) {
+        expect(await reason(whole.subarray(0, size))).toBe("its file is cut off: run `npx stoa build-native`\n");
+      }
+      const other = Buffer.from(whole);
+      other.writeUInt16LE(process.arch === "arm64" ? 62 : 183, 18);
+      expect(await reason(other)).toMatch(/^it cannot be loaded: /);
+    },
+  );
 
   it.skipIf(withoutNative !== undefined)("A prebuilt addon is used if it has the checksum of the release", () => {
     const folder = emptyPackage();

@@ -45,6 +45,21 @@ const answers = (url: string, text: string): Promise<void> =>
   );
 
 describe("reload", patient, () => {
+  // tsx runs this project as CommonJS, and loads modules that are imported later a second time.
+  it.each([{ args: ["--transport", "node"] }, { args: ["--http2"] }])(
+    "Reload keeps the address with a transport that is loaded later: $args",
+    async ({ args }) => {
+      const project = new Project();
+      const program = project.run({ args });
+      const url = await program.url();
+      await answers(url, "one");
+      project.write("lib/answer.ts", 'export const answer: string = "two";');
+      await answers(url, "two");
+      program.child.kill("SIGINT");
+      expect((await program.exited).code).toBe(0);
+    },
+  );
+
   it("Reload restarts the program when a file changes, names the file, and keeps the address", async () => {
     const project = new Project();
     const program = project.run();

@@ -19,6 +19,8 @@ describe("listenError", () => {
   it.each([
     ["EADDRINUSE", "the socket /tmp/a.sock is already in use"],
     ["EACCES", "cannot create the socket /tmp/a.sock: its directory is missing or not writable"],
+    ["ENOENT", "cannot create the socket /tmp/a.sock: its directory is missing or not writable"],
+    ["ENOTDIR", "cannot create the socket /tmp/a.sock: its directory is missing or not writable"],
     ["EINVAL", "cannot create the socket /tmp/a.sock: the path is too long"],
     ["EWEIRD", "cannot listen on /tmp/a.sock: Error: listen EWEIRD"],
   ])("The error %s of listening on a Unix socket is explained", (code, message) => {
