@@ -9,14 +9,16 @@ import type { RpcReply } from "./protocol.js";
 export type BusMessage =
   | { readonly kind: "reply"; readonly session: string; readonly reply: RpcReply }
   | { readonly kind: "cancel"; readonly call: string }
-  /** A client has come back to an exchange, or has left again. */
-  | { readonly kind: "back" | "left"; readonly exchange: string }
+  /** A client waits for the messages of an exchange after a number. It says so again and again. */
+  | { readonly kind: "back"; readonly session: string; readonly exchange: string; readonly after: number }
   | { readonly kind: "updated"; readonly uri: string }
   | { readonly kind: "subscribed"; readonly session: string; readonly uri: string; readonly on: boolean }
   /** A client has opened a stream: it has one at a time. */
   | { readonly kind: "opened"; readonly session: string; readonly stream: string };
 
 const room = "stoa:mcp";
+/** Characters of an exchange that wait for a client that has come back: more than are kept. A client that is slower comes back. */
+const maxRelayed = 16 * 1024 * 1024;
 
 /** Messages between the workers of an application, through its rooms. */
 export class Bus {
@@ -32,7 +34,7 @@ export class Bus {
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        for await (const message of this.#rooms.room<BusMessage>(room).subscribe({ signal })) {
+        for await (const message of await this.#rooms.hear<BusMessage>(room, signal, Number.POSITIVE_INFINITY)) {
           failures = 0;
           hear(message);
         }
@@ -48,14 +50,14 @@ export class Bus {
     this.#rooms.post(room, message);
   }
 
-  /** Keeps a message for a client that comes back. */
+  /** Sends a message to a client that has come back. */
   relay(session: string, exchange: string, message: RelayedMessage): void {
     this.#rooms.post(roomOf(session, exchange), message);
   }
 
-  /** The messages of an exchange whose client has left. */
-  relayed(session: string, exchange: string, signal: AbortSignal): AsyncIterable<RelayedMessage> {
-    return this.#rooms.room<RelayedMessage>(roomOf(session, exchange)).subscribe({ signal, after: "0" });
+  /** The messages of an exchange whose client has come back. Resolves when none is missed any more. */
+  relayed(session: string, exchange: string, signal: AbortSignal): Promise<AsyncIterable<RelayedMessage>> {
+    return this.#rooms.hear<RelayedMessage>(roomOf(session, exchange), signal, maxRelayed);
   }
 
   end(): void {

@@ -19,6 +19,8 @@ import type {
 import { routeTool } from "./route-tools.js";
 import { noArguments, objectSchema } from "./schemas.js";
 
+type Guarded = Pick<DeclaredTool, "guards" | "inject" | "timeout">;
+
 export interface DeclaredParts {
   readonly tools: readonly DeclaredTool[];
   readonly resources: readonly DeclaredResource[];
@@ -87,16 +89,21 @@ export class Catalog {
   #resource(declared: DeclaredResource): PublishedResource {
     const { uri, name, title, description, mimeType, template, handler } = declared;
     const start = this.#inner("resources", name, declared, {}, handler);
+    const watch = this.#inner("subscribe", name, onlyGuards(declared), {}, () => null);
+    const withValues = (begin: typeof start): PublishedResource["start"] => {
+      return (outer, values, call) => {
+        const started = begin(outer, {}, call);
+        started.own.paramNames = template?.names ?? null;
+        started.own.paramValues = values;
+        return started;
+      };
+    };
     return {
       declared,
       complete: this.#completer(declared),
       listed: { [template === null ? "uri" : "uriTemplate"]: uri, name, title, description, mimeType },
-      start(outer, values, call) {
-        const started = start(outer, {}, call);
-        started.own.paramNames = template?.names ?? null;
-        started.own.paramValues = values;
-        return started;
-      },
+      start: withValues(start),
+      watch: withValues(watch),
     };
   }
 
@@ -126,9 +133,10 @@ export class Catalog {
     };
   }
 
-  #completer({ name, complete, guards }: DeclaredResource | DeclaredPrompt): Completer | null {
+  #completer(declared: DeclaredResource | DeclaredPrompt): Completer | null {
+    const { name, complete } = declared;
     if (complete === undefined) return null;
-    const start = this.#inner("complete", name, { guards, inject: undefined, timeout: undefined }, {}, (request) => {
+    const start = this.#inner("complete", name, onlyGuards(declared), {}, (request) => {
       const { argument, value, known } = request.json<Question>();
       return Object.hasOwn(complete, argument) ? complete[argument]!(value, known) : [];
     });
@@ -139,7 +147,7 @@ export class Catalog {
   #inner(
     kind: string,
     name: string,
-    { guards, inject, timeout }: Pick<DeclaredTool, "guards" | "inject" | "timeout">,
+    { guards, inject, timeout }: Guarded,
     schemas: NonNullable<HostRoute["options"]>,
     handler: HostRoute["handler"],
   ): (outer: Request, target: Partial<CallTarget>, call: McpCall) => StartedCall {
@@ -152,6 +160,10 @@ export class Catalog {
       return { own, run: () => pipeline.dispatch(request) };
     };
   }
+}
+
+function onlyGuards({ guards }: Guarded): Guarded {
+  return { guards, inject: undefined, timeout: undefined };
 }
 
 /** The validated arguments are injected as `input`. */

@@ -21,7 +21,7 @@ export interface ExchangeSettings {
   readonly canStream: boolean;
   /** Milliseconds for which calls without a connection continue. */
   readonly resumeMs: number;
-  /** Called with each message of a client that has left, for the worker where it comes back. */
+  /** Called with each message for a client that has come back, on whichever worker. */
   relay(message: RelayedMessage): void;
   /** Ends all calls: nobody waits for them. */
   abandon(): void;
@@ -37,8 +37,8 @@ export interface RelayedMessage {
 }
 
 /**
- * The messages in response to one POST. It is JSON if nothing is sent before the result, and an event stream otherwise. A
- * stream whose client has left is sent to a room, where any worker finds it when the client comes back.
+ * The messages in response to one POST. It is JSON if nothing is sent before the result, and an event stream otherwise. The
+ * messages of a client that has left are kept; when it comes back, they are sent to a room for the worker that it has reached.
  */
 export class Exchange {
   readonly id: string = nodeCrypto().randomUUID();
@@ -56,6 +56,8 @@ export class Exchange {
   #error: RpcError | null = null;
   #missing: number;
   #state: "undecided" | "streaming" | "detached" | "over" = "undecided";
+  /** The client has come back on another connection. */
+  #isHeard = false;
   #wake: () => void = () => {};
   #timer: NodeJS.Timeout | null = null;
 
@@ -112,19 +114,20 @@ export class Exchange {
       return;
     }
     this.#state = "detached";
-    for (const [index] of this.#texts.entries()) this.#relay(index);
     this.#later(this.#settings.resumeMs, () => this.#over());
     this.#wake();
   }
 
-  /** The client has come back: the calls go on for as long as it stays. */
-  resumed(): void {
-    if (this.#state === "detached" && this.#missing > 0) this.#later(0, null);
-  }
-
-  /** It has left again. */
-  left(): void {
-    if (this.#state === "detached") this.#later(this.#settings.resumeMs, () => this.#over());
+  /** The client waits on another connection for the messages after a number: the calls go on for as long as it says so. */
+  resumed(after: number): void {
+    this.detach();
+    if (this.#state !== "detached") return;
+    this.#isHeard = true;
+    this.#later(this.#settings.resumeMs, () => this.#over());
+    const first = Math.max(after + 1 - this.#first, 0);
+    for (let index = first; index < this.#texts.length; index++) this.#relay(index);
+    // At least one message, so that it learns that the call is there.
+    if (first >= this.#texts.length) this.#settings.relay({ number: after, text: "", isLast: this.#missing === 0 });
   }
 
   #answer(): void {
@@ -155,7 +158,7 @@ export class Exchange {
       this.#size -= this.#texts.shift()!.length;
       this.#first++;
     }
-    if (this.#state === "detached") this.#relay(this.#texts.length - 1);
+    if (this.#state === "detached" && this.#isHeard) this.#relay(this.#texts.length - 1);
     this.#wake();
   }
 

@@ -243,10 +243,16 @@ export class Methods implements Questions {
     return done({ completion: { values: values.slice(0, maxCompletions), total: values.length, hasMore } });
   }
 
-  async #subscribe({ params, session }: Work, on: boolean): Promise<Result> {
+  async #subscribe({ params, ...work }: Work, on: boolean): Promise<Result> {
+    const { session } = work;
     const uri = textOf(params, "uri");
     if (session === null) throw new RpcError("invalidRequest", "a subscription needs a session");
-    if (on) this.#resourceOf(uri);
+    if (on) {
+      const { resource, values } = this.#resourceOf(uri);
+      const call = new McpCall(uri, work.exchange, params, this);
+      const { response, body } = await this.#settled(resource.watch(work.request, values, call), call, work);
+      throwFailure(response, body);
+    }
     const { sessions, bus } = this.#parts;
     await sessions.change(session, ({ uris }) => {
       const others = uris.filter((other) => other !== uri);

@@ -23,6 +23,8 @@ export interface PublishedResource {
   readonly listed: object;
   readonly complete: Completer | null;
   start(outer: Request, values: readonly string[], call: McpCall): StartedCall;
+  /** The guards alone: a subscription needs the rights to read. */
+  watch(outer: Request, values: readonly string[], call: McpCall): StartedCall;
 }
 
 export interface PublishedPrompt extends Published {

@@ -4,6 +4,7 @@ import type { Request } from "../../http/request.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { RouteDefinition } from "../../routing/definition.js";
 import { parsePattern } from "../../routing/pattern.js";
+import { pathKind } from "../../routing/tree.js";
 import type { JsonSchema } from "../../validation/json-schema.js";
 import { objectShape } from "../../validation/schema-walk.js";
 import type { McpCall } from "./call.js";
@@ -99,10 +100,17 @@ class RouteInput {
 
   target(given: Params): { path: string; search: string; body?: unknown; values: readonly string[] } {
     const values = this.#params.map((name) => {
-      const value = Object.hasOwn(given, name) ? textOf(given[name]) : "";
+      const value = Object.hasOwn(given, name) ? textOf(given[name] ?? "") : "";
       if (value === "") throw new RpcError("invalidParams", `'${name}' must be given`);
       return value;
     });
+    let at = 0;
+    // For the log and for middleware: the route is known, and its parameters are given.
+    const path = this.#path.replace(/\{[^{}]*\}/g, () => encodeURIComponent(values[at++]!.toWellFormed()));
+    // As in a request: no dots that lead elsewhere, and no zero bytes.
+    if (pathKind(path) === "malformed" || !values.every((value) => value.isWellFormed())) {
+      throw new RpcError("invalidParams", "the parameters of the path are not valid");
+    }
     const search = new URLSearchParams();
     const body: Record<string, unknown> = Object.create(null);
     for (const [name, value] of Object.entries(given)) {
@@ -110,10 +118,8 @@ class RouteInput {
         for (const item of Array.isArray(value) ? value : [value]) if (item !== null) search.append(name, textOf(item));
       } else if (!this.#params.includes(name)) body[name] = value;
     }
-    let at = 0;
     return {
-      // For the log: the route is known, and its parameters are given.
-      path: this.#path.replace(/\{[^{}]*\}/g, () => encodeURIComponent(values[at++]!)),
+      path,
       search: search.size === 0 ? "" : `?${search}`,
       ...(this.#body !== null && { body: this.#body === "flat" ? body : (body["body"] ?? null) }),
       values,

@@ -31,6 +31,10 @@ export interface ServerParts {
 
 /** Messages of one batch. */
 const maxBatch = 100;
+/** A client that has come back asks for its exchange again and again, on all workers: so many times without an answer. */
+const maxUnanswered = 3;
+/** Milliseconds between two of them. */
+const longestPause = 10_000;
 
 /** The endpoint: the protocol over streamable HTTP. */
 export class McpServer {
@@ -80,10 +84,8 @@ export class McpServer {
   hear(message: BusMessage): void {
     if (message.kind === "back") {
       const exchange = this.#exchanges.get(message.exchange);
-      exchange?.detach();
-      exchange?.resumed();
-    } else if (message.kind === "left") this.#exchanges.get(message.exchange)?.left();
-    else if (message.kind === "reply") this.#parts.methods.reply(message.session, message.reply);
+      if (exchange?.session && keyOf(exchange.session.id) === message.session) exchange.resumed(message.after);
+    } else if (message.kind === "reply") this.#parts.methods.reply(message.session, message.reply);
     else if (message.kind === "cancel") this.#parts.methods.cancel(message.call);
     else this.#parts.streams.hear(message);
   }
@@ -172,16 +174,31 @@ export class McpServer {
     return session;
   }
 
+  /** The rest of an exchange. It ends with the last message, or when no worker says any more that it has the exchange. */
   async *#resumed(session: McpSession, exchange: string, after: number, signal: AbortSignal): AsyncGenerator<SseEvent> {
-    const { bus } = this.#parts;
-    bus.tell({ kind: "back", exchange });
+    const { bus, config } = this.#parts;
+    const key = keyOf(session.id);
+    const gone = new AbortController();
+    let [last, unanswered] = [after, 0];
+    const ask = (): void => {
+      if (unanswered++ === maxUnanswered) gone.abort();
+      else bus.tell({ kind: "back", session: key, exchange, after: last });
+    };
+    const messages = await bus.relayed(key, exchange, AbortSignal.any([signal, gone.signal]));
+    const every = Math.min((config.resumeSecs * 1000) / maxUnanswered, longestPause);
+    const asking = setInterval(ask, every).unref();
+    ask();
     try {
-      for await (const { number, text, isLast } of bus.relayed(keyOf(session.id), exchange, signal)) {
-        if (number > after && text !== "") yield { id: `${exchange}.${number}`, data: text };
+      for await (const { number, text, isLast } of messages) {
+        unanswered = 0;
+        if (number > last) {
+          last = number;
+          if (text !== "") yield { id: `${exchange}.${number}`, data: text };
+        }
         if (isLast) return;
       }
     } finally {
-      bus.tell({ kind: "left", exchange });
+      clearInterval(asking);
     }
   }
 

@@ -1,4 +1,5 @@
 import { ValueError } from "../../kit/value-error.js";
+import { pathKind } from "../../routing/tree.js";
 
 /** A URI with variables (RFC 6570, levels 1 and 2): `{name}` has no slash, `{+name}` may have. */
 export interface UriTemplate {
@@ -46,12 +47,10 @@ function match(uri: string, start: string, variables: readonly Variable[]): read
     const end = isLast ? (uri.endsWith(after) ? uri.length - after.length : -1) : uri.indexOf(after, at + 1);
     const value = uri.slice(at, end);
     if (end <= at || (!slashes && value.includes("/"))) return null;
-    values.push(value);
+    // As in the path of a request: no dots that lead elsewhere, no broken escapes.
+    if (pathKind(`/${value}`) === "malformed") return null;
+    values.push(decodeURIComponent(value));
     at = end + after.length;
   }
-  try {
-    return values.map((value) => decodeURIComponent(value));
-  } catch {
-    return null;
-  }
+  return values;
 }

@@ -127,23 +127,42 @@ export class Rooms {
 
   #subscribe<Data>(name: string, given?: SubscribeOptions<Data>): Subscription<Data> {
     const { filter, signal, after } = readSubscribeOptions("subscribe()", given) as SubscribeOptions<Data>;
+    return this.#subscription(name, this.#settings, filter, signal, after).client;
+  }
+
+  /** Subscribes for another feature, which has limits of its own. Resolves when no message is missed any more. */
+  async hear<Data>(name: string, signal: AbortSignal, maxBuffered: number): Promise<AsyncIterable<Data>> {
+    const limits = { ...this.#settings, maxBuffered };
+    const { client, entered } = this.#subscription<Data>(name, limits, undefined, signal, undefined);
+    // The subscription has the error.
+    await entered.catch(() => {});
+    return client;
+  }
+
+  #subscription<Data>(
+    name: string,
+    limits: RoomsSettings,
+    filter: SubscribeOptions<Data>["filter"],
+    signal: AbortSignal | undefined,
+    after: string | undefined,
+  ): { readonly client: Subscription<Data>; readonly entered: Promise<void> } {
     let leave = (): void => {};
     const end = (): void => client.end();
-    const client = new Subscription<Data>(this.#settings, filter, () => {
+    const client = new Subscription<Data>(limits, filter, () => {
       this.#streams.delete(client);
       signal?.removeEventListener("abort", end);
       leave();
     });
     if (signal?.aborted || this.#isDraining) {
       end();
-      return client;
+      return { client, entered: Promise.resolve() };
     }
     this.#streams.add(client);
     signal?.addEventListener("abort", end);
-    const entering = this.#enter(name, client, readEventId(after), "null");
-    leave = entering.leave;
-    entering.entered.catch((error: unknown) => client.fail(unavailable(error)));
-    return client;
+    const { leave: exit, entered } = this.#enter(name, client, readEventId(after), "null");
+    leave = exit;
+    entered.catch((error: unknown) => client.fail(unavailable(error)));
+    return { client, entered };
   }
 
   /** Ends event streams and subscriptions, so that the shutdown need not wait for them. Clients come back, to another process. */

@@ -9,21 +9,23 @@ import { Members } from "./members.js";
 
 /** The sessions of all workers, in the memory of the supervisor. */
 export function sessionService() {
-  let store = new MemorySessionStore();
+  // Sessions of a feature, whose keys have a prefix, are kept apart: they do not displace those of users.
+  let [users, features] = [new MemorySessionStore(), new MemorySessionStore()];
   let isUsed = false;
+  const of = (key: string): MemorySessionStore => (key.includes(":") ? features : users);
   /** The workers with WebSockets or streams that end with their session. */
   const members = new Members();
   const calls = {
     watch: (worker: HubWorker) => members.join(worker),
     limits(_: HubWorker, limit: number, maxSize: number) {
-      if (!isUsed) store = new MemorySessionStore(limit, maxSize);
+      if (!isUsed) [users, features] = [new MemorySessionStore(limit, maxSize), new MemorySessionStore(limit, maxSize)];
       isUsed = true;
     },
-    get: (_: HubWorker, key: string) => store.get(key),
-    set: (_: HubWorker, key: string, session: StoredSession, ttl: number) => store.set(key, session, ttl),
-    touch: (_: HubWorker, key: string, session: StoredSession, ttl: number) => store.touch(key, session, ttl),
+    get: (_: HubWorker, key: string) => of(key).get(key),
+    set: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).set(key, session, ttl),
+    touch: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).touch(key, session, ttl),
     destroy(_: HubWorker, key: string) {
-      store.destroy(key);
+      of(key).destroy(key);
       members.tellAll(key);
     },
   };

@@ -55,11 +55,10 @@ export class LimitedClaims {
       if (whole.count === 0) return [];
       const count = Math.min(limit, whole.count);
       const rows: JobRow[] = [];
-      if (keyLimit !== undefined) rows.push(...(await this.#byKey(tx, count, inProgress, keyLimit, begun)));
-      if (rows.length < count) {
-        const more = { within: tx, withoutKey: keyLimit !== undefined };
-        rows.push(...(await this.#storage.claim(name, count - rows.length, inProgress, 0, more)));
-      }
+      const withoutKey = keyLimit !== undefined;
+      const others = (left: number) => this.#storage.claim(name, left, inProgress, 0, { within: tx, withoutKey });
+      if (keyLimit === undefined) rows.push(...(await others(count)));
+      else rows.push(...(await this.#byKey(tx, count, inProgress, keyLimit, begun, others)));
       if (rows.length === whole.count) this.#wait = 0;
       await tx.execute(
         `insert into ${this.#starts} (job_id, token, name, key)
@@ -76,6 +75,7 @@ export class LimitedClaims {
     inProgress: readonly string[],
     bounds: LimitSettings,
     begun: readonly Begun[],
+    others: (left: number) => Promise<JobRow[]>,
   ): Promise<JobRow[]> {
     const rooms = new Map(begun.map((one) => [one.key, roomOf(bounds, one)]));
     const waits = [...rooms.values()].flatMap(({ count, wait }) => (count === 0 ? [wait] : []));
@@ -93,6 +93,8 @@ export class LimitedClaims {
       return rows;
     };
     const rows = await claim(this.#last, limit);
+    // Jobs without a key, those of a schedule among them, have their turn after the last key.
+    if (rows.length < limit) rows.push(...(await others(limit - rows.length)));
     if (rows.length < limit && this.#last !== "") rows.push(...(await claim("", limit - rows.length)));
     this.#last = rows.at(-1)?.limitKey ?? "";
     return rows;

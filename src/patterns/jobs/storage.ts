@@ -156,7 +156,9 @@ export class JobStorage {
   async addMany(items: readonly NewJob[], within: Queries): Promise<string[]> {
     if (items.length === 0) return [];
     if (items.every(({ key }) => key === null)) return this.#add(items, within);
+    const ids: (string | null)[] = items.map(() => null);
     for (;;) {
+      const missing = items.filter((_, index) => ids[index] === null);
       const rows = await within.fetch<{ id: string | null }>(
         `with g as materialized (
            select * from rows from (jsonb_to_recordset($1::jsonb) as (${recordColumns}))
@@ -170,12 +172,13 @@ export class JobStorage {
            on conflict (name, key) where finished_at is null and key is not null do nothing returning id, key)
          select coalesce(i.id, k.job_id, o.id)::text as id from g left join i on i.key = g.key left join k on k.n = g.n
          left join ${this.table} o on o.name = g.name and o.key = g.key and o.finished_at is null order by g.n`,
-        [recordsText(items)],
+        [recordsText(missing)],
       );
-      const ids = rows.flatMap(({ id }) => id ?? []);
       if (within.kind === "database") this.onAdded();
-      // Another transaction has added one meanwhile, or one has ended: the next look finds all.
-      if (ids.length === items.length) return ids;
+      let at = 0;
+      for (const [index, id] of ids.entries()) ids[index] = id ?? rows[at++]!.id;
+      // Another transaction has added one meanwhile: the next look finds it. Those that were added may have ended by then.
+      if (ids.every((id) => id !== null)) return ids;
     }
   }
 

@@ -26,6 +26,12 @@ const needsScope = (): boolean => {
   throw new HttpError(403, "needs books:write", { headers: { "WWW-Authenticate": challenge } });
 };
 
+async function allOf(response: Response): Promise<{ id: string; data: string }[]> {
+  const events = [];
+  for await (const event of eventsOf(response)) events.push(event);
+  return events;
+}
+
 describe("messages", () => {
   it("Malformed messages get errors of JSON-RPC", async () => {
     const { post } = await serve(add);
@@ -314,6 +320,89 @@ describe("streams", () => {
     );
     expect((await again.next()).value!.data).toContain("xxx");
     await again.return(undefined);
+  });
+
+  it("All messages that are kept reach a client that comes back, however many and large", async () => {
+    let isOver = false;
+    const { post, session, url } = await serve((app) => {
+      app.tool("talk", {}, async ({ mcp }) => {
+        mcp.closeStream();
+        for (let count = 0; count < 500; count++) mcp.log("info", count);
+        mcp.log("info", "x".repeat(1_000_000));
+        isOver = true;
+        return "said";
+      });
+    });
+    const headers = { "Mcp-Session-Id": await session() };
+    const [{ id }] = (await allOf(await post(call("talk"), headers))) as [{ id: string }];
+    await expect.poll(() => isOver).toBe(true);
+    const rest = await allOf(
+      await fetch(url, { headers: { ...headers, Accept: "text/event-stream", "Last-Event-ID": id } }),
+    );
+    expect(rest.map((event) => Number(event.id.split(".")[1]))).toEqual(Array.from({ length: 502 }, (_, n) => n + 1));
+    expect(JSON.parse(rest.at(-1)!.data)).toMatchObject({ result: { content: [{ text: "said" }] } });
+  });
+
+  it("A stream of a call that nobody has any more ends, and that of another session stays where it is", async () => {
+    let finish = (): void => {};
+    const { post, session, url } = await serve(
+      (app) => {
+        app.tool("long", {}, async ({ mcp }) => {
+          mcp.log("info", "started");
+          await new Promise<void>((resolve) => (finish = resolve));
+          return "finished";
+        });
+      },
+      { resumeSecs: 0.5 },
+    );
+    const stream = eventsOf(await post(call("long"), { "Mcp-Session-Id": await session() }));
+    await stream.next();
+    const { id } = (await stream.next()).value!;
+    const headers = { "Mcp-Session-Id": await session(), Accept: "text/event-stream" };
+    for (const last of [id, `${crypto.randomUUID()}.0`]) {
+      const response = await fetch(url, { headers: { ...headers, "Last-Event-ID": last } });
+      expect(await allOf(response)).toEqual([]);
+    }
+    finish();
+    expect((await stream.next()).value!.data).toContain("finished");
+  });
+
+  it("The calls of a client that has come back go on for as long as it says so", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const data = { version: "2025-11-25", can: [], user: "", lists: "", level: "info", uris: [] } as const;
+    const [relay, abandon] = [vi.fn(), vi.fn()];
+    const parts = { calls: 1, isBatch: false, canStream: true, resumeMs: 1000, relay, abandon, done() {} };
+    const exchange = new Exchange({ ...parts, session: { id: "one", data } });
+    exchange.send("first");
+    exchange.detach();
+    expect(relay).not.toHaveBeenCalled();
+    for (let count = 0; count < 5; count++) {
+      vi.advanceTimersByTime(900);
+      exchange.resumed(0);
+    }
+    expect(abandon).not.toHaveBeenCalled();
+    exchange.resumed(1);
+    expect(relay.mock.calls.slice(-2)).toEqual([
+      [{ number: 1, text: "first", isLast: false }],
+      [{ number: 1, text: "", isLast: false }],
+    ]);
+    vi.advanceTimersByTime(1001);
+    expect(abandon).toHaveBeenCalledOnce();
+  });
+
+  it("A batch of large replies of one client does not cut off the others", async () => {
+    const { app, post, session, url } = await serve((given) => {
+      given.resource("a:b", {}, () => "");
+    });
+    const own = { "Mcp-Session-Id": await session() };
+    await post(request("resources/subscribe", { uri: "a:b" }), own);
+    const stream = eventsOf(await fetch(url, { headers: { ...own, Accept: "text/event-stream" } }));
+    const batch = Array.from({ length: 100 }, (_, n) => ({ jsonrpc: "2.0", id: `${n}`, result: "x".repeat(9000) }));
+    expect((await post(batch, { "Mcp-Session-Id": await session("2025-03-26") })).status).toBe(202);
+    app.mcp.updated("a:b");
+    expect((await stream.next()).value!.data).toContain("resources/updated");
+    await stream.return(undefined);
   });
 
   it("The call of a client that does not come back is aborted", async () => {

@@ -94,7 +94,8 @@ describe("options of MCP", () => {
     expect(await read("notes://monday")).toEqual({ uri: "notes://monday", mimeType: "text/markdown", text: "rain" });
     expect(await read("notes://friday")).toMatchObject({ text: "notes://friday" });
     expect(await read("files:///a/b.txt")).toMatchObject({ mimeType: "application/json", text: '{"path":"a/b.txt"}' });
-    await expect(read("notes://a/b")).rejects.toThrow("there is no such resource");
+    const astray = ["files:///../etc", "files:///a/%2e%2e/etc", "notes://%2e%2e%2fetc", "notes://%00", "notes://%zz"];
+    for (const uri of ["notes://a/b", ...astray]) await expect(read(uri)).rejects.toThrow("there is no such resource");
     await expect(read("slow://it")).rejects.toThrow("The request took too long to handle.");
     const question = {
       ref: { type: "ref/resource" as const, uri: "notes://{day}" },
@@ -105,6 +106,8 @@ describe("options of MCP", () => {
     const eve = await connect({ "x-user": "eve" });
     await expect(eve.readResource({ uri: "notes://monday" })).rejects.toThrow("You are not allowed");
     await expect(eve.complete(question)).rejects.toThrow("You are not allowed");
+    await expect(eve.subscribeResource({ uri: "notes://monday" })).rejects.toThrow("You are not allowed");
+    await client.subscribeResource({ uri: "notes://monday" });
   });
 
   it("Prompts have titles, typed arguments, guards, dependencies, time limits and completions", async () => {

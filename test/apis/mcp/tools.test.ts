@@ -361,6 +361,25 @@ describe("routes as tools", () => {
     }
   });
 
+  it("A parameter that no path can have is refused", async () => {
+    const { connect } = await serve((app) => {
+      app.get("/files/{id}", { mcp: { name: "file" } }, ({ params }) => params.id);
+      app.get("/rest/{rest:*}", { mcp: { name: "rest" } }, ({ params }) => params.rest);
+    });
+    const client = await connect();
+    const run = async (name: string, given: object) => client.callTool({ name, arguments: { ...given } });
+    for (const id of [".", "..", "../x", "x/../y", "x\0", "\ud800"])
+      for (const [name, given] of [["file", { id }] as const, ["rest", { rest: id }] as const])
+        expect(await run(name, given), `${name} ${JSON.stringify(id)}`).toMatchObject({
+          isError: true,
+          content: [{ text: "the parameters of the path are not valid" }],
+        });
+    expect(await run("file", { id: null })).toMatchObject({ isError: true, content: [{ text: "'id' must be given" }] });
+    for (const id of ["a/b", "a\\b", "...", "a..b", "%2e%2e", "50%"])
+      expect(textOf(await run("file", { id }))).toBe(id);
+    expect(textOf(await run("rest", { rest: "a/b" }))).toBe("a/b");
+  });
+
   it("The rate limit of a route counts calls of its tool", async () => {
     const { connect } = await serve((app) => {
       app.enableRateLimit({ maxRequests: 1000 });

@@ -3,11 +3,13 @@ import { MemoryRevocations } from "../../../src/auth/jwt/revocations.js";
 import { MemoryCacheStore } from "../../../src/batteries/cache/memory-store.js";
 import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
 import type { Breaker, BreakerState } from "../../../src/batteries/circuit-breaker/store.js";
+import { MemorySessionStore } from "../../../src/batteries/sessions/memory-store.js";
 import { cacheService, MachineCacheStore } from "../../../src/engines/supervisor-state/cache.js";
 import { circuitService } from "../../../src/engines/supervisor-state/circuits-service.js";
 import { MachineBreakerStore } from "../../../src/engines/supervisor-state/circuits-store.js";
 import { MachineRevocations, revocationService } from "../../../src/engines/supervisor-state/revocations.js";
 import { machineServices } from "../../../src/engines/supervisor-state/services.js";
+import { MachineSessionStore, sessionService } from "../../../src/engines/supervisor-state/sessions.js";
 import { type PairedWorker, paired } from "./pair.js";
 
 const later = (): number => Date.now() / 1000 + 3600;
@@ -22,6 +24,22 @@ describe("the state in the supervisor", () => {
       }
     }
     expect(await worker!.link.ask("revoked tokens", ["join"])).toEqual([]);
+  });
+});
+
+describe("sessions of workers", () => {
+  it("Sessions of a feature do not displace those of users", async () => {
+    const [worker] = paired({ sessions: sessionService() }, 1);
+    const store = new MachineSessionStore(worker!.link, new MemorySessionStore(3));
+    const session = { created: 1, active: 1, data: { user: "ada" } };
+    await store.set("user", session, 60);
+    for (let count = 0; count < 10; count++) await store.set(`mcp:${count}`, session, 60);
+    expect(await store.get("user")).toEqual(session);
+    expect([await store.get("mcp:6"), await store.get("mcp:9")]).toEqual([null, session]);
+    await store.touch("mcp:9", { ...session, active: 2 }, 60);
+    expect(await store.get("mcp:9")).toMatchObject({ active: 2 });
+    await store.destroy("mcp:9");
+    expect(await store.get("mcp:9")).toBeNull();
   });
 });
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
+import type { Database, Queries } from "../../../src/engines/db/database.js";
 import { readJob } from "../../../src/patterns/jobs/options.js";
+import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
@@ -91,6 +93,21 @@ describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) 
       await vi.waitFor(() => expect(ran).toContain(text), patient);
     }
     open.shift()!();
+  });
+
+  it("Jobs without a key have their turn beside a backlog of jobs with keys", async () => {
+    const app = create("turns");
+    const ran: unknown[] = [];
+    const keyLimit = { key: (value: string) => value, running: 1 };
+    const work = app.job<string>("work", { concurrency: 1, keyLimit }, (value) => void ran.push(value));
+    await app.start();
+    await app.jobs.pause("work");
+    await work.enqueueMany(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? "a" : "b")));
+    // As a schedule adds it, or as it was added before there was a limit.
+    await app.database.execute("insert into turns.jobs (name, value) values ('work', '0')");
+    await app.jobs.resume("work");
+    await vi.waitFor(() => expect(ran).toHaveLength(21), patient);
+    expect(ran.indexOf(0)).toBeLessThan(5);
   });
 
   it("No more jobs begin within a time than the limit says", async () => {
@@ -231,6 +248,20 @@ describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) 
       });
     }, patient);
   });
+});
+
+it("A job that was added with others is not added again when one of them has to be looked for", async () => {
+  const given: string[][] = [];
+  const found = [[{ id: "1" }, { id: null }, { id: "3" }], [{ id: null }], [{ id: "2" }]];
+  const fetch = async (_: string, [records]: readonly string[]) => {
+    given.push((JSON.parse(records!) as { key: string }[]).map(({ key }) => key));
+    return found.shift();
+  };
+  const within = { kind: "transaction", fetch } as unknown as Queries;
+  const storage = new JobStorage(within as Database, "stoa", "me", 1000);
+  const items = ["x", "y", "z"].map((key) => ({ name: "work", key, value: "1", delay: 0, priority: 0 }));
+  expect(await storage.addMany(items, within)).toEqual(["1", "2", "3"]);
+  expect(given).toEqual([["x", "y", "z"], ["y"], ["y"]]);
 });
 
 it("Options of schedules and limits that have no effect are refused", () => {
