@@ -11,7 +11,11 @@ import { root } from "./process.mjs";
 export async function bundle() {
   const entries = packageEntries();
   const { core, batteries } = parts(await moduleGraph(entries));
-  const build = await rolldown({ ...input, input: entries, plugins: [ascii, plainBuiltins, withoutFacades] });
+  const build = await rolldown({
+    ...input,
+    input: entries,
+    plugins: [ascii, plainBuiltins, withoutFacades, plainLines],
+  });
   const { output } = await build.write({
     dir: join(root, "dist"),
     format: "esm",
@@ -158,6 +162,16 @@ const withoutFacades = {
 };
 
 const facade = /^export \{ ([\w$, ]+) \} from "(\.\/[\w.-]+)";\s*$/;
+
+/** Leaves out what the bundler adds: tabs before lines, and names of files. No line of a text in the sources begins so. */
+const plainLines = {
+  name: "plain-lines",
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) if (file.type === "chunk") file.code = file.code.replace(added, "");
+  },
+};
+
+const added = /^(?:\t+|\/\/ src\/.*\n)/gm;
 
 function escaped(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

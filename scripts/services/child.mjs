@@ -8,10 +8,10 @@ import { once } from "node:events";
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ ready: string | (() => Promise<boolean>), patience: number, signal?: NodeJS.Signals, env?: object }} options
+ * @param {{ ready: string | (() => Promise<boolean>), patience: number, signal?: NodeJS.Signals, env?: object, cwd?: string }} options
  */
-export async function startChild(command, args, { ready, patience, signal = "SIGKILL", env = process.env }) {
-  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+export async function startChild(command, args, { ready, patience, signal = "SIGKILL", env = process.env, cwd }) {
+  const child = spawn(command, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";
   let failed = null;
   const keep = (chunk) => {

@@ -47,8 +47,8 @@ export async function startRabbit(folder, port, ports = null) {
     ERL_EPMD_PORT: String(names),
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
-  // The script itself: the wrapper in /usr/sbin switches to its own user.
-  const child = await startChild(script, [], { env, ready: "completed with", patience: 300_000 });
+  // In its folder, because a node that fails writes a dump into the current one. The script itself: the wrapper in /usr/sbin switches to its own user.
+  const child = await startChild(script, [], { env, cwd: folder, ready: "completed with", patience: 300_000 });
   const stop = async () => {
     // The script is a shell around the node, and the node's register of names outlives both.
     await killTree(child.pid);

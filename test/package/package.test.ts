@@ -157,7 +157,9 @@ describe("the published package", { timeout: 600_000 }, () => {
     const texts = new Map(await Promise.all(pages.map(async (name) => [name, await textOf(name)] as const)));
     const broken = [...texts].flatMap(([name, text]) => {
       const links = [
-        ...text.replace(/^ *```.*?^ *```/gms, "").matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g),
+        ...text
+          .replace(/^ *```.*?^ *```/gms, "")
+          .matchAll(/\]\((?!https?:|mailto:|[\w/-]+\.svg\))([^)#\s]*)(?:#([^)\s]*))?\)/g),
       ];
       return links
         .filter(([, path, heading]) => {

@@ -1,12 +1,17 @@
 import type { Inject, Provided } from "../../di/depends.js";
 import type { Request } from "../../http/request.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
-import { is, show } from "../../kit/options.js";
+import { type Check, is, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Handler, InjectedBy, PathParams } from "../../routing/handler.js";
 import { isGuardOption } from "../../routing/options.js";
-import type { BodyValidator, DescribedSchema } from "../../validation/body-validator.js";
-import type { StandardSchema } from "../../validation/standard-schema.js";
+import {
+  type BodyValidator,
+  type DescribedSchema,
+  isBodyValidator,
+  isDescribed,
+} from "../../validation/body-validator.js";
+import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
 import type { McpCall } from "./call.js";
 import type { PromptMessage } from "./content.js";
 import type { UriTemplate } from "./uri-template.js";
@@ -39,19 +44,25 @@ const commonFields = {
   timeout: option.duration(null, 0, "24d"),
 };
 
+/** What each place accepts of these is checked at the start. */
+const isSchema: Check<never> = (value) =>
+  isStandardSchema(value) || isBodyValidator(value) || isDescribed(value)
+    ? undefined
+    : "a schema (zod, valibot, arktype ...)";
+
 const toolOptions = options("tool()", {
   ...commonFields,
   /** Schema of the arguments, an object. The result is injected as `input`. */
-  input: option<StandardSchema | BodyValidator>(is.anything),
+  input: option<StandardSchema | BodyValidator>(isSchema),
   /** Schema of the result, an object: the result is checked, and sent as structured content too. */
-  output: option<StandardSchema | DescribedSchema>(is.anything),
+  output: option<StandardSchema | DescribedSchema>(isSchema),
   /** Hints for clients, such as `{ readOnlyHint: true }`. */
   annotations: option<ToolAnnotations>(is.object),
 });
 
 const resourceOptions = options("resource()", {
   ...commonFields,
-  /** The short name. Default: the last part of the URI. */
+  /** The short name. Default: the last part of the URI that has no variable. */
   name: option(is.text),
   /** The type of the content. Default: by the result of the handler. */
   mimeType: option(is.text),
@@ -62,7 +73,7 @@ const resourceOptions = options("resource()", {
 const promptOptions = options("prompt()", {
   ...commonFields,
   /** Schema of the arguments, an object of texts; text is converted as in a query. The result is injected as `input`. */
-  input: option<StandardSchema>(is.anything),
+  input: option<StandardSchema>(isSchema),
   /** Suggests values for the arguments, by name. */
   complete: option<Readonly<Record<string, Complete>>>(is.object),
 });
@@ -133,7 +144,7 @@ export function readResource(
   }
   const owner = `the resource ${uri}`;
   const settings = resourceOptions.read([given], owner);
-  const name = settings.name ?? (uri.split(/[/:]/).filter(Boolean).at(-1) as string);
+  const name = settings.name ?? uri.split(/[/:]/).findLast((part) => part !== "" && !part.includes("{")) ?? uri;
   return { ...settings, uri, name, template: templateOf(uri), handler: checkedHandler(handler, owner) };
 }
 

@@ -41,6 +41,7 @@ export async function startMcp(host: Host, config: McpConfig, declared: Declared
   host.route({ path, options, method: "POST", handler: (request) => server.post(request) });
   host.route({ path, options, method: "GET", handler: (request) => server.get(request) });
   host.route({ path, options, method: "DELETE", handler: (request) => server.delete(request) });
+  host.link("MCP", path);
   if (config.oauth !== undefined) addOauth(host, path, config.oauth);
   return {
     listen: () => void bus.listen((message) => server.hear(message), host.logger),

@@ -24,6 +24,7 @@ Examples:
     const { buildNative: build } = (await import(builder)) as Builder;
     try {
       terminal.print(await build({ again: true }));
+      terminal.note("servers use it from their next start on");
     } catch (error) {
       throw new ValueError((error as Error).message);
     }

@@ -38,7 +38,11 @@ const furthest = 366 * 41;
  */
 export function parseCron(text: string, zone = "UTC"): Schedule {
   const parts = text.trim().split(/\s+/);
-  if (parts.length !== 5) throw new ValueError(`a schedule has five fields, such as "0 4 * * *", not ${show(text)}`);
+  if (parts.length !== 5) {
+    throw new ValueError(
+      `a schedule is five fields, such as "0 4 * * *", or a duration, such as "5m", not ${show(text)}`,
+    );
+  }
   const [minutes, hours, days, months, weekdays] = parts.map((part, index) => parseField(part, fields[index]!, text));
   if (weekdays!.has(7)) weekdays!.add(0);
   // As in cron: if both are given, either is enough.
@@ -154,7 +158,7 @@ function parseField(part: string, { name, min, max, names = [] }: Field, whole: 
     if (to === 0 && from > 0 && max === 7) to = 7;
     const by = step === undefined ? 1 : Number(step);
     if (match === null || !(from >= min && to <= max && from <= to) || by === 0) {
-      throw new ValueError(`${show(item)} is not a ${name} in the schedule ${show(whole)}`);
+      throw new ValueError(`${show(item)} is no ${name} (${min} to ${max}) in the schedule ${show(whole)}`);
     }
     for (let value = from; value <= to; value += by) values.add(value);
   }

@@ -143,16 +143,18 @@ function declareJob(host: Host, name: string, options: object, run: (value: neve
   const state = stateOf(host);
   const settings = readJob(name, options, run as JobSettings["run"]);
   if (state.declared.has(name)) throw new ValueError(`there are two jobs with the name ${show(name)}`);
-  if (host.phase !== "new") throw new Error(`app.job() must be called before the application starts: ${show(name)}`);
+  if (host.phase !== "new")
+    throw new ValueError(`app.job() must be called before the application starts: ${show(name)}`);
   state.declared.set(name, settings);
+  const used = `the job ${show(name)}`;
   return {
     name,
     enqueue: (value: unknown, given?: EnqueueOptions) => {
       const { jobs } = state;
-      return jobs === null ? Promise.reject(tooEarly(host)) : jobs.enqueue(settings, value, given);
+      return jobs === null ? Promise.reject(tooEarly(host, used)) : jobs.enqueue(settings, value, given);
     },
     enqueueMany: async (values: readonly unknown[], given?: EnqueueManyOptions) =>
-      jobsOf(host).enqueueMany(settings, values, given),
+      jobsOf(host, used).enqueueMany(settings, values, given),
   };
 }
 
@@ -161,12 +163,13 @@ export function startedJobs(host: Host): Jobs | null {
   return stateOf(host).jobs;
 }
 
-function jobsOf(host: Host): Jobs {
+function jobsOf(host: Host, used = "app.jobs"): Jobs {
   const { jobs } = stateOf(host);
-  if (jobs === null) throw tooEarly(host);
+  if (jobs === null) throw tooEarly(host, used);
   return jobs;
 }
 
-function tooEarly(host: Host): Error {
-  return new Error(isStarted(host) ? "app.jobs needs app.job()" : notStarted("app.jobs"));
+/** A ValueError, because its stack begins with the line of the caller. */
+function tooEarly(host: Host, used: string): Error {
+  return new ValueError(isStarted(host) ? "app.jobs needs app.job()" : notStarted(used));
 }

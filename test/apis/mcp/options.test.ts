@@ -2,6 +2,7 @@ import { App, Depends } from "stoa";
 import { McpConfig } from "stoa/mcp";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { hostOf } from "../../../src/app/app.js";
 import { traced } from "../../batteries/telemetry/traced.js";
 import { serve, textOf } from "./support.js";
 
@@ -17,6 +18,7 @@ describe("options of MCP", () => {
     expect(client.getServerVersion()).toEqual({ name: "books", version: "1.2.3" });
     expect(client.getInstructions()).toBe("Ask for a title first.");
     expect(app.mcp.path).toBe("/ai");
+    expect(hostOf(app).links()).toEqual([["MCP", "/ai"]]);
     expect(new App().mcp.path).toBeNull();
   });
 
@@ -90,6 +92,7 @@ describe("options of MCP", () => {
       description: "The note of a day",
       mimeType: "text/markdown",
     });
+    expect((await client.listResourceTemplates()).resourceTemplates[1]).toMatchObject({ name: "files" });
     const read = async (uri: string) => (await client.readResource({ uri })).contents[0];
     expect(await read("notes://monday")).toEqual({ uri: "notes://monday", mimeType: "text/markdown", text: "rain" });
     expect(await read("notes://friday")).toMatchObject({ text: "notes://friday" });
@@ -159,6 +162,14 @@ describe("options of MCP", () => {
     expect(() => loose.prompt("a", { input: null, wrong: 1 }, hi)).toThrow("wrong");
     expect(() => loose.prompt(5, {}, hi)).toThrow("the name of a prompt");
     expect(() => app.get("/x", { mcp: "yes" as never }, hi)).toThrow("true, or an object with name and description");
+    for (const place of ["input", "output"]) {
+      expect(() => app.tool("a", { [place]: { id: "string" } } as never, hi)).toThrow(
+        `option '${place}' in the tool a must be a schema (zod, valibot, arktype ...), not an object`,
+      );
+    }
+    expect(() => app.prompt("a", { input: "text" as never }, hi)).toThrow(
+      "option 'input' in the prompt a must be a schema",
+    );
   });
 
   it("Definitions that contradict each other are refused at the start", async () => {

@@ -22,15 +22,15 @@ describe("schedules", () => {
   });
 
   it("Wrong schedules are refused with the field in the message", () => {
-    expect(() => parseCron("* * * *")).toThrow("five fields");
-    expect(() => parseCron("60 * * * *")).toThrow('"60" is not a minute');
-    expect(() => parseCron("* 5-3 * * *")).toThrow('"5-3" is not a hour');
+    expect(() => parseCron("* * * *")).toThrow('five fields, such as "0 4 * * *", or a duration, such as "5m"');
+    expect(() => parseCron("60 * * * *")).toThrow('"60" is no minute (0 to 59) in the schedule "60 * * * *"');
+    expect(() => parseCron("* 5-3 * * *")).toThrow('"5-3" is no hour');
     expect(() => parseCron("* * * * */0")).toThrow("day of the week");
     expect(() => parseCron("0 0 30 2 *")).toThrow("has no time");
-    expect(() => parseCron("x * * * *")).toThrow('"x" is not a minute');
-    expect(() => parseCron("jan * * * *")).toThrow('"jan" is not a minute');
-    expect(() => parseCron("0 0 * mon *")).toThrow('"mon" is not a month');
-    expect(() => parseCron("0 0 * * sat-fri")).toThrow('"sat-fri" is not a day of the week');
+    expect(() => parseCron("x * * * *")).toThrow('"x" is no minute');
+    expect(() => parseCron("jan * * * *")).toThrow('"jan" is no minute');
+    expect(() => parseCron("0 0 * mon *")).toThrow('"mon" is no month');
+    expect(() => parseCron("0 0 * * sat-fri")).toThrow('"sat-fri" is no day of the week');
   });
 
   it("A schedule of equal distances keeps to multiples of the distance", () => {

@@ -297,7 +297,9 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     expect(() => one.background(7 as never)).toThrow("takes a function");
     const plain = new App();
     plain.logger = quiet;
-    plain.job("b", {}, () => {});
+    const early = plain.job("b", {}, () => {});
+    await expect(early.enqueue(1)).rejects.toThrow('the job "b" was used before the application was started');
+    await expect(early.enqueueMany([1])).rejects.toThrow('the job "b" was used before the application was started');
     await expect(plain.start()).rejects.toThrow("app.job() needs app.enableDatabase()");
     expect(() => plain.jobs.get("1")).toThrow("app.jobs was used before the application was started");
   });
