@@ -27,8 +27,8 @@ export class LimitedClaims {
   readonly #storage: JobStorage;
   readonly #job: JobSettings;
   readonly #starts: string;
-  /** The key of the last job: the next claim begins behind it, so that keys take turns. */
-  #last = "";
+  /** The key of the last job: the next claim begins behind it, so that keys take turns. At first that of any worker. */
+  #last: string | null = null;
   #wait: number | null = null;
 
   constructor(storage: JobStorage, job: JobSettings) {
@@ -92,10 +92,11 @@ export class LimitedClaims {
       for (const { limitKey } of rows) left.set(limitKey!, (left.get(limitKey!) ?? most) - 1);
       return rows;
     };
-    const rows = await claim(this.#last, limit);
+    const last = this.#last ?? begun.toSorted((a, b) => a.ages[0]! - b.ages[0]!)[0]?.key ?? "";
+    const rows = await claim(last, limit);
     // Jobs without a key, those of a schedule among them, have their turn after the last key.
     if (rows.length < limit) rows.push(...(await others(limit - rows.length)));
-    if (rows.length < limit && this.#last !== "") rows.push(...(await claim("", limit - rows.length)));
+    if (rows.length < limit && last !== "") rows.push(...(await claim("", limit - rows.length)));
     this.#last = rows.at(-1)?.limitKey ?? "";
     return rows;
   }

@@ -204,6 +204,19 @@ describe("sessions", () => {
     expect((await post(request("ping"), headers)).status).toBe(404);
   });
 
+  it("A session that is used is kept", async () => {
+    const { post, session } = await serve(add, { sessionSecs: 3600 });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const headers = { "Mcp-Session-Id": await session() };
+    const statuses: number[] = [];
+    for (const minutes of [40, 40, 40, 61]) {
+      vi.setSystemTime(Date.now() + minutes * 60_000);
+      statuses.push((await post(request("ping"), headers)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 404]);
+  });
+
   it("The store of the application's sessions has those of MCP", async () => {
     const store = new MemorySessionStore();
     const { session } = await serve((app) => {
@@ -264,6 +277,52 @@ describe("streams", () => {
     const second = await fetch(url, { headers });
     expect(await first.text()).toBe("");
     await second.body!.cancel();
+  });
+
+  it("The stream of a session that is ended ends", async () => {
+    const { session, url } = await serve(add);
+    const headers = { "Mcp-Session-Id": await session(), Accept: "text/event-stream" };
+    const stream = eventsOf(await fetch(url, { headers }));
+    expect((await fetch(url, { method: "DELETE", headers })).status).toBe(204);
+    expect((await stream.next()).done).toBe(true);
+  });
+
+  it("Notifications wait for a client that does not read, up to a number", async () => {
+    const { app, post, session, url } = await serve((given) => {
+      given.resource("a:b", {}, () => "");
+      given.resource("c:d", {}, () => "");
+    });
+    const slow = { "Mcp-Session-Id": await session(), Accept: "text/event-stream" };
+    const quick = { "Mcp-Session-Id": await session(), Accept: "text/event-stream" };
+    for (const uri of ["a:b", "c:d"]) await post(request("resources/subscribe", { uri }), slow);
+    await post(request("resources/subscribe", { uri: "c:d" }), quick);
+    const unread = await app.fetch(new Request(url, { headers: slow }));
+    const last = eventsOf(await fetch(url, { headers: quick }));
+    for (let count = 0; count < 3000; count++) app.mcp.updated("a:b");
+    app.mcp.updated("c:d");
+    // The one that reads has the last: so has the one that does not.
+    expect((await last.next()).value!.data).toContain("c:d");
+    let seen = 0;
+    for await (const { data } of eventsOf(unread)) {
+      seen++;
+      if (data.includes("c:d")) break;
+    }
+    expect(seen).toBeGreaterThan(900);
+    expect(seen).toBeLessThan(1100);
+    await last.return(undefined);
+  });
+
+  it("The answer of another session to a question is not taken", async () => {
+    const { post, session } = await serve((app) => {
+      app.tool("ask", {}, async ({ mcp }) => (await mcp.elicit("Sure?", {})).action);
+    });
+    const [own, other] = [{ "Mcp-Session-Id": await session() }, { "Mcp-Session-Id": await session() }];
+    const stream = eventsOf(await post(call("ask"), own));
+    await stream.next();
+    const { id } = JSON.parse((await stream.next()).value!.data) as { id: string };
+    await post({ jsonrpc: "2.0", id, result: { action: "accept" } }, other);
+    await post({ jsonrpc: "2.0", id, result: { action: "decline" } }, own);
+    expect((await stream.next()).value!.data).toContain('"decline"');
   });
 
   it("A client of an earlier version of the application learns that the lists have changed", async () => {
@@ -365,6 +424,17 @@ describe("streams", () => {
     }
     finish();
     expect((await stream.next()).value!.data).toContain("finished");
+  });
+
+  it("The messages of a call that are kept have a bound in characters", () => {
+    const data = { version: "2025-11-25", can: [], user: "", lists: "", level: "info", uris: [] } as const;
+    const relay = vi.fn();
+    const parts = { calls: 1, isBatch: false, canStream: true, resumeMs: 1000, relay, abandon() {}, done() {} };
+    const exchange = new Exchange({ ...parts, session: { id: "one", data } });
+    for (let count = 0; count < 10; count++) exchange.send("x".repeat(1024 * 1024));
+    exchange.resumed(-1);
+    expect(relay.mock.calls.map(([message]) => (message as { number: number }).number)).toEqual([7, 8, 9, 10]);
+    exchange.settle(null);
   });
 
   it("The calls of a client that has come back go on for as long as it says so", () => {

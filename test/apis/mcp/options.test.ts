@@ -113,6 +113,16 @@ describe("options of MCP", () => {
     await client.subscribeResource({ uri: "notes://monday" });
   });
 
+  it("A completion has at most 100 values, and says that there are more", async () => {
+    const { connect } = await serve((app) => {
+      app.resource("n://{n}", { complete: { n: () => Array.from({ length: 150 }, String) } }, () => "");
+    });
+    const client = await connect();
+    const question = { ref: { type: "ref/resource" as const, uri: "n://{n}" }, argument: { name: "n", value: "" } };
+    const { values, total, hasMore } = (await client.complete(question)).completion;
+    expect([values.length, total, hasMore]).toEqual([100, 150, true]);
+  });
+
   it("Prompts have titles, typed arguments, guards, dependencies, time limits and completions", async () => {
     const { connect } = await serve((app) => {
       app.registerSingleton("tone", "kind");

@@ -380,6 +380,26 @@ describe("routes as tools", () => {
     expect(textOf(await run("rest", { rest: "a/b" }))).toBe("a/b");
   });
 
+  it("The request of a route has nothing of the message, and its result has a bound", async () => {
+    const { connect } = await serve((app) => {
+      app.get("/fields", { mcp: { name: "fields" } }, ({ headers }) => [
+        ["mcp-session-id", "mcp-protocol-version", "content-type", "content-length"].map((name) => headers.has(name)),
+        headers.get("x-user"),
+      ]);
+      app.get("/large", { mcp: { name: "large" } }, () =>
+        Response.stream(
+          (async function* () {
+            for (let count = 0; count < 17; count++) yield Buffer.alloc(1024 * 1024);
+          })(),
+        ),
+      );
+    });
+    const client = await connect({ "x-user": "ada" });
+    const fields = await client.callTool({ name: "fields" });
+    expect(JSON.parse(textOf(fields))).toEqual([[false, false, false, false], "ada"]);
+    await expect(client.callTool({ name: "large" })).rejects.toThrow("The result is too large.");
+  });
+
   it("The rate limit of a route counts calls of its tool", async () => {
     const { connect } = await serve((app) => {
       app.enableRateLimit({ maxRequests: 1000 });

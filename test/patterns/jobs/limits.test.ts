@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import type { Database, Queries } from "../../../src/engines/db/database.js";
+import { LimitedClaims } from "../../../src/patterns/jobs/limits.js";
 import { readJob } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { engines } from "../../engines/db/engines.js";
@@ -108,6 +109,22 @@ describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) 
     await app.jobs.resume("work");
     await vi.waitFor(() => expect(ran).toHaveLength(21), patient);
     expect(ran.indexOf(0)).toBeLessThan(5);
+  });
+
+  it("A worker that starts takes part in the turns of the keys", async () => {
+    const app = create("started");
+    app.job("other", {}, () => {});
+    await app.start();
+    const storage = new JobStorage(app.database, "started", "one", 60_000);
+    const item = { name: "work", key: null, value: "1", delay: 0, priority: 0 };
+    await storage.addMany(
+      ["a", "b", "a", "b", "c"].map((limitKey) => ({ ...item, limitKey })),
+      app.database,
+    );
+    const job = readJob("work", { keyLimit: { key: () => "", running: 2 } }, () => {});
+    for (const key of ["a", "b", "c", "a", "b"])
+      expect(await new LimitedClaims(storage, job).claim(1, [])).toMatchObject([{ limitKey: key }]);
+    expect(await new LimitedClaims(storage, job).claim(1, [])).toEqual([]);
   });
 
   it("No more jobs begin within a time than the limit says", async () => {
