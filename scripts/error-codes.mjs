@@ -12,8 +12,8 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const form = /^[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*$/;
 
-/** Codes of others: of the operating system, of Node, of the standard of HTTP/2, and the names of statuses of gRPC. */
-const foreign = /^(?:E[A-Z]+|ERR_\w+|HPE_\w+|NGHTTP2_\w+)$/;
+/** Codes of others: of the operating system, of Node, of `ws`, of the standard of HTTP/2, and the names of statuses of gRPC. */
+const foreign = /^(?:E[A-Z]+|ERR_\w+|HPE_\w+|NGHTTP2_\w+|WS_ERR_\w+)$/;
 
 /** Returns the codes with the files that have them, sorted. */
 export function errorCodes(folder = join(root, "src")) {

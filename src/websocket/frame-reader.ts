@@ -18,7 +18,7 @@ export class FrameError extends Error {
 
   constructor(code: string, message: string) {
     super(message);
-    this.code = `WS_ERR_${code}`;
+    this.code = code;
   }
 }
 
@@ -105,7 +105,7 @@ export class FrameReader {
     if (opcode < CLOSE) {
       if (opcode !== 0) this.#fragmented = opcode;
       if (this.#size + length > this.#maxSize) {
-        throw new FrameError("UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
+        throw new FrameError("WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
       }
     }
     for (let i = 0; i < 4; i++) this.#mask[i] = bytes[maskAt + i]!;
@@ -186,7 +186,7 @@ export class FrameReader {
     }
     if (!this.#isFinal) {
       if (++this.#fragments > maxFragments) {
-        throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
+        throw new FrameError("WS_ERR_TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
       }
       return;
     }
@@ -231,7 +231,10 @@ export function readClose(payload: Buffer): { code: number; reason: Buffer } {
 function longLength(bytes: Buffer, at: number): number {
   const high = bytes.readUInt32BE(at);
   if (high > 0x1f_ffff) {
-    throw new FrameError("UNSUPPORTED_DATA_PAYLOAD_LENGTH", "Unsupported WebSocket frame: payload length > 2^53 - 1");
+    throw new FrameError(
+      "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH",
+      "Unsupported WebSocket frame: payload length > 2^53 - 1",
+    );
   }
   return high * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
@@ -241,7 +244,7 @@ function checkText(bytes: Buffer): void {
 }
 
 function invalid(code: string, message: string): FrameError {
-  return new FrameError(code, `Invalid WebSocket frame: ${message}`);
+  return new FrameError(`WS_ERR_${code}`, `Invalid WebSocket frame: ${message}`);
 }
 
 export { BINARY, TEXT };
