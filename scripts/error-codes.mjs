@@ -12,8 +12,8 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const form = /^[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*$/;
 
-/** Codes of others: of the operating system, of Node, of the standard of HTTP/2. Those of `FrameError` are of the package ws. */
-const foreign = /^(?:E[A-Z]+|ERR_\w+|HPE_\w+|NGHTTP2_\w+)$/;
+/** Codes of others: of the operating system, of Node, of `ws`, of the standard of HTTP/2. */
+const foreign = /^(?:E[A-Z]+|ERR_\w+|HPE_\w+|NGHTTP2_\w+|WS_ERR_\w+)$/;
 
 /** Returns the codes with the files that have them, sorted. */
 export function errorCodes(folder = join(root, "src")) {
@@ -36,7 +36,7 @@ function visit(node, add) {
   if (ts.isTypeAliasDeclaration(node) && /ErrorCode$/.test(node.name.text)) literals(node.type, add);
   if (
     (ts.isCallExpression(node) || ts.isNewExpression(node)) &&
-    /(?:(?<!Frame)[eE]rror|refusal|warnOnce)$/.test(node.expression.getText())
+    /(?:[eE]rror|refusal|warnOnce)$/.test(node.expression.getText())
   ) {
     for (const argument of node.arguments ?? []) literals(argument, add);
   }

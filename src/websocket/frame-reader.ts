@@ -18,7 +18,7 @@ export class FrameError extends Error {
 
   constructor(code: string, message: string) {
     super(message);
-    this.code = `WS_ERR_${code}`;
+    this.code = code;
   }
 }
 
@@ -101,7 +101,7 @@ export class FrameReader {
     const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : longLength(bytes, at + 2);
     const opcode = first & 0x0f;
     if (opcode < CLOSE && this.#size + length > this.#maxSize) {
-      throw new FrameError("UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
+      throw new FrameError("WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
     }
     if (end < maskAt + 4) return -1;
     this.#isFinal = first >= 0x80;
@@ -188,7 +188,7 @@ export class FrameReader {
       return;
     }
     if (++this.#fragments > maxFragments) {
-      throw new FrameError("TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
+      throw new FrameError("WS_ERR_TOO_MANY_BUFFERED_PARTS", "Too many message fragments");
     }
     if (!this.#isFinal) return;
     const kept = this.#message ?? Buffer.alloc(0);
@@ -232,7 +232,10 @@ export function readClose(payload: Buffer): { code: number; reason: Buffer } {
 function longLength(bytes: Buffer, at: number): number {
   const high = bytes.readUInt32BE(at);
   if (high > 0x1f_ffff) {
-    throw new FrameError("UNSUPPORTED_DATA_PAYLOAD_LENGTH", "Unsupported WebSocket frame: payload length > 2^53 - 1");
+    throw new FrameError(
+      "WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH",
+      "Unsupported WebSocket frame: payload length > 2^53 - 1",
+    );
   }
   return high * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
@@ -242,7 +245,7 @@ function checkText(bytes: Buffer): void {
 }
 
 function invalid(code: string, message: string): FrameError {
-  return new FrameError(code, `Invalid WebSocket frame: ${message}`);
+  return new FrameError(`WS_ERR_${code}`, `Invalid WebSocket frame: ${message}`);
 }
 
 export { BINARY, TEXT };

@@ -173,7 +173,7 @@ describe("options of MCP", () => {
     expect(() => loose.prompt(5, {}, hi)).toThrow("the name of a prompt");
     expect(() => app.get("/x", { mcp: "yes" as never }, hi)).toThrow("true, or an object with name and description");
     for (const place of ["input", "output"]) {
-      expect(() => app.tool("a", { [place]: { id: "string" } } as never, hi)).toThrow(
+      expect(() => app.tool("a", { [place]: { id: "string" } } as never, hi as never)).toThrow(
         `option '${place}' in the tool a must be a schema (zod, valibot, arktype ...), not an object`,
       );
     }
