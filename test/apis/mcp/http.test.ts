@@ -393,7 +393,7 @@ describe("streams", () => {
       });
     });
     const headers = { "Mcp-Session-Id": await session() };
-    const [{ id }] = (await allOf(await post(call("talk"), headers))) as [{ id: string }];
+    const { id } = (await allOf(await post(call("talk"), headers)))[0]!;
     await expect.poll(() => isOver).toBe(true);
     const rest = await allOf(
       await fetch(url, { headers: { ...headers, Accept: "text/event-stream", "Last-Event-ID": id } }),

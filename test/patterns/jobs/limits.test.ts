@@ -111,7 +111,7 @@ describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) 
     expect(ran.indexOf(0)).toBeLessThan(5);
   });
 
-  it("A worker that starts takes part in the turns of the keys", async () => {
+  it("Keys take turns over all workers, and a key that is kept stands for its job", async () => {
     const app = create("started");
     app.job("other", {}, () => {});
     await app.start();
@@ -125,6 +125,22 @@ describe.each(engines(service("postgres")))("limits of jobs in $name", (engine) 
     for (const key of ["a", "b", "c", "a", "b"])
       expect(await new LimitedClaims(storage, job).claim(1, [])).toMatchObject([{ limitKey: key }]);
     expect(await new LimitedClaims(storage, job).claim(1, [])).toEqual([]);
+
+    // A claim that passes the last key and begins again counts what it has claimed before.
+    const single = readJob("single", { keyLimit: { key: () => "", running: 1 } }, () => {});
+    await storage.addMany(
+      ["a", "b", "b"].map((limitKey) => ({ ...item, name: "single", limitKey })),
+      app.database,
+    );
+    const claims = new LimitedClaims(storage, single);
+    expect(await claims.claim(1, [])).toMatchObject([{ limitKey: "a" }]);
+    expect(await claims.claim(10, [])).toMatchObject([{ limitKey: "b" }]);
+
+    // A key that is kept after the end of its job stands for it.
+    const keyed = { ...item, name: "keyed", key: "x" };
+    const { id } = await storage.insert({ ...keyed, keepKey: 3600 }, app.database);
+    await app.database.execute("update started.jobs set status = 'done', finished_at = now() where id = $1", [id]);
+    expect(await storage.addMany([keyed], app.database)).toEqual([id]);
   });
 
   it("No more jobs begin within a time than the limit says", async () => {
