@@ -18,9 +18,10 @@ export type CircuitChange = readonly [index: number, view: CircuitView];
  */
 export function circuitService() {
   const circuits = new Map<string, Circuit>();
-  const byWorker = new Map<HubWorker, Circuit[]>();
+  /** By the numbers that a worker gives its circuits. */
+  const byWorker = new Map<HubWorker, Map<number, Circuit>>();
   const circuitOf = (worker: HubWorker, index: number): Circuit => {
-    const circuit = byWorker.get(worker)?.[index];
+    const circuit = byWorker.get(worker)?.get(index);
     if (circuit === undefined) throw new Error("the worker has not announced this circuit");
     return circuit;
   };
@@ -31,8 +32,8 @@ export function circuitService() {
         let circuit = circuits.get(name);
         if (circuit === undefined) circuits.set(name, (circuit = new Circuit(policy)));
         let list = byWorker.get(worker);
-        if (list === undefined) byWorker.set(worker, (list = []));
-        list[index] = circuit;
+        if (list === undefined) byWorker.set(worker, (list = new Map()));
+        list.set(index, circuit);
         return circuit.join(worker, index);
       },
       admit: (worker, index: number) => circuitOf(worker, index).admit(worker),
@@ -41,7 +42,7 @@ export function circuitService() {
       snapshot: (worker, index: number) => circuitOf(worker, index).snapshot(),
     },
     (worker) => {
-      for (const circuit of byWorker.get(worker) ?? []) circuit?.leave(worker);
+      for (const circuit of byWorker.get(worker)?.values() ?? []) circuit.leave(worker);
       byWorker.delete(worker);
     },
   );

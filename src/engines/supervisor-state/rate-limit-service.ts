@@ -55,7 +55,8 @@ const allOfIt = Number.POSITIVE_INFINITY;
  */
 export class RateLimitService implements HubService {
   readonly #counts = new Map<string, Counts>();
-  readonly #byWorker = new Map<HubWorker, Counts[]>();
+  /** By the numbers that a worker gives its limits. */
+  readonly #byWorker = new Map<HubWorker, Map<number, Counts>>();
   readonly #clock: () => number;
   #timer: NodeJS.Timeout | null = null;
 
@@ -69,8 +70,11 @@ export class RateLimitService implements HubService {
       this.#join(worker, index, message[2]);
       return undefined;
     }
-    const counts = this.#byWorker.get(worker)?.[index];
+    const counts = this.#byWorker.get(worker)?.get(index);
     if (counts === undefined) throw new Error("the worker has not announced this rate limit");
+    // A reply may come much later, where nobody would catch what a strange value makes the limiter throw.
+    if (typeof message[2] !== "string" || !message.slice(3).every(Number.isFinite))
+      throw new Error("the message of the worker cannot be read");
     if (kind === "take" || kind === "renew") {
       this.#timer ??= setTimeout(this.#sweep, grace).unref();
       return counts[kind](worker, message[2], message[3], message[4]);
@@ -88,7 +92,7 @@ export class RateLimitService implements HubService {
   }
 
   #leave(worker: HubWorker, hasEnded: boolean): void {
-    for (const counts of new Set(this.#byWorker.get(worker))) counts.leave(worker, hasEnded);
+    for (const counts of new Set(this.#byWorker.get(worker)?.values())) counts.leave(worker, hasEnded);
     this.#byWorker.delete(worker);
   }
 
@@ -97,8 +101,8 @@ export class RateLimitService implements HubService {
     let counts = this.#counts.get(name);
     if (counts === undefined) this.#counts.set(name, (counts = new Counts(policy, this.#clock)));
     let list = this.#byWorker.get(worker);
-    if (list === undefined) this.#byWorker.set(worker, (list = []));
-    list[index] = counts;
+    if (list === undefined) this.#byWorker.set(worker, (list = new Map()));
+    list.set(index, counts);
     counts.join(worker, index);
   }
 

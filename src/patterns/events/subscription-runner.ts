@@ -1,5 +1,6 @@
 import { Lease } from "../../durable/lease.js";
 import { Wake } from "../../durable/wake.js";
+import { isInstance } from "../../errors/describe.js";
 import type { Logger } from "../../kit/logger.js";
 import { backoff } from "../../kit/time/backoff.js";
 import { sleep } from "../../kit/time/within.js";
@@ -137,7 +138,7 @@ export class SubscriptionRunner {
     try {
       await this.#consume(lease, AbortSignal.any([lease.lost, this.#stop.signal]));
     } catch (error) {
-      if (!(error instanceof ClaimLost)) throw error;
+      if (!isInstance(error, ClaimLost)) throw error;
       this.logger.warn("a subscription has passed to another worker", { subscription: this.settings.name });
     } finally {
       this.#progress = { ...this.#progress, active: false };
@@ -177,7 +178,7 @@ export class SubscriptionRunner {
         position = reached;
         failures = 0;
       } catch (error) {
-        if (signal.aborted || error instanceof ClaimLost) throw error;
+        if (signal.aborted || isInstance(error, ClaimLost)) throw error;
         failures++;
         this.#progress = { ...this.#progress, failures, error };
         const event = found[0];

@@ -10,6 +10,7 @@ import { installTables } from "../../durable/tables.js";
 import { errorText, jsonText } from "../../durable/texts.js";
 import { Wake } from "../../durable/wake.js";
 import type { Database, Queries } from "../../engines/db/database.js";
+import { isInstance } from "../../errors/describe.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
@@ -355,7 +356,7 @@ export class Jobs {
     const fields = { job: job.name, id: row.id, attempt: row.attempts, error };
     // Attempts whose worker was lost are not failures of the job.
     const failures = row.attempts - row.lost;
-    if (failures > job.retries || error instanceof JobRefused) {
+    if (failures > job.retries || isInstance(error, JobRefused)) {
       this.logger.error("a job failed", fields);
       return this.#settle(row, "failed", text);
     }

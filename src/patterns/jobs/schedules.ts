@@ -35,11 +35,13 @@ export class JobSchedules {
       );
       // Another worker is at it, or a newer program has another schedule.
       if (row === null || row.schedule !== schedule.text) return Infinity;
-      if (row.next_at > row.now) return row.next_at.getTime() - row.now.getTime();
       const next = schedule.next(row.now);
+      const left = next.getTime() - row.now.getTime();
+      // A time after the next one is from before the clock was set back.
+      if (row.next_at > row.now && row.next_at <= next) return row.next_at.getTime() - row.now.getTime();
       await tx.execute(`update ${this.table} set next_at = $2 where name = $1`, [name, next]);
-      await add(tx, row.next_at);
-      return next.getTime() - row.now.getTime();
+      if (row.next_at <= row.now) await add(tx, row.next_at);
+      return left;
     });
   }
 }

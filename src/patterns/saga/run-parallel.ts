@@ -1,4 +1,5 @@
 import { errorText } from "../../durable/texts.js";
+import { isInstance } from "../../errors/describe.js";
 import { backoff } from "../../kit/time/backoff.js";
 import { sleep } from "../../kit/time/within.js";
 import type { SagaNode } from "./definition.js";
@@ -77,7 +78,7 @@ async function runBranch(execution: Execution, step: Step, at: number, group: { 
       },
     );
     if (result !== undefined) return { kind: "done" };
-    const refused = outcome.kind === "done" || outcome.error instanceof StepRefused;
+    const refused = outcome.kind === "done" || isInstance(outcome.error, StepRefused);
     const over = event === "action timed out" && execution.row.left !== null && step.timeoutMs === undefined;
     // A lost driver may have had other branches under way: an attempt too many is better than one too few.
     const failures = Math.max(number - execution.row.lost, 1);

@@ -1,6 +1,7 @@
 import { type AttemptOutcome, attempted, WorkTimeout } from "../../durable/attempt.js";
 import { watched } from "../../durable/pulse.js";
 import { errorText } from "../../durable/texts.js";
+import { isInstance } from "../../errors/describe.js";
 import { backoff } from "../../kit/time/backoff.js";
 import type { SagaNode } from "./definition.js";
 import { type Execution, longestPause, plainResult, sagaName, withName, without } from "./execution.js";
@@ -64,7 +65,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
   const over = execution.end !== null || (timedOut && execution.row.left !== null && step.timeoutMs === undefined);
   // Attempts whose driver was lost are not failures of the step.
   const failures = number - row.lost;
-  if (over || failures > retries || outcome.error instanceof StepRefused) {
+  if (over || failures > retries || isInstance(outcome.error, StepRefused)) {
     return execution.turnBack(node, error, { unknown: unknown ? [step.name] : [], event, ...log });
   }
   await execution.change({
@@ -83,7 +84,7 @@ export async function runStep(execution: Execution, node: SagaNode & { readonly 
 /** The line of the log after an attempt without a result. */
 export function eventOf(outcome: AttemptOutcome): "action failed" | "action timed out" | "action unknown" {
   if (outcome.kind !== "unknown") return "action failed";
-  return outcome.error instanceof WorkTimeout ? "action timed out" : "action unknown";
+  return isInstance(outcome.error, WorkTimeout) ? "action timed out" : "action unknown";
 }
 
 /** Runs the action once, in its own span. */
@@ -104,6 +105,6 @@ export async function runAction(execution: Execution, step: Step, number: number
     (result) => execution.keepResult(at, step.name, result),
   );
   span?.end("error" in outcome ? outcome.error : undefined);
-  if (outcome.kind === "failed" && outcome.error instanceof StepUnknown) return { ...outcome, kind: "unknown" };
+  if (outcome.kind === "failed" && isInstance(outcome.error, StepUnknown)) return { ...outcome, kind: "unknown" };
   return outcome;
 }

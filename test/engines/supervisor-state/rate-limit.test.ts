@@ -41,6 +41,20 @@ async function load(limiter: RateLimiter, requests: number, limit: number, width
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 describe("a limit that workers share", () => {
+  it("A message with strange values is refused at once, and a large number of a limit costs nothing at the end", () => {
+    const service = new RateLimitService();
+    const worker = { ask: async () => undefined, tell: () => {} } as never;
+    const policy = { name: "app", kind: "sliding_window", windowMs: hour, maxKeys: 10 } as const;
+    const index = 4_294_967_294;
+    service.hear(worker, ["policy", index, policy]);
+    const strange = { valueOf: 1, toString: 1 } as never;
+    expect(() => service.hear(worker, ["take", index, "client", strange, 1])).toThrow("cannot be read");
+    expect(() => service.hear(worker, ["take", index, strange, 1, 1])).toThrow("cannot be read");
+    expect(() => service.hear(worker, ["back", index, "client", strange])).toThrow("cannot be read");
+    expect(service.hear(worker, ["take", index, "client", 1, 0])).toEqual([1, 0, hour, 0, 0, 0]);
+    service.leave(worker);
+  });
+
   it.each(["token_bucket", "sliding_window"] as const)(
     "A limit that workers share is exact with any mix of load: %s",
     async (kind) => {

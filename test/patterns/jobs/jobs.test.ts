@@ -410,6 +410,32 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     await ended(second, "done");
   });
 
+  it("A job that throws a revoked proxy has failed like any other", async () => {
+    const one = create({ schema: "revoked", lease: "1h" });
+    const job = one.job("revoked", { retries: 1, backoff: "1ms" }, () => {
+      const { proxy, revoke } = Proxy.revocable(new Error("no"), {});
+      revoke();
+      throw proxy;
+    });
+    await one.start();
+    const id = await job.enqueue(null);
+    await vi.waitFor(
+      async () => expect(await one.jobs.get(id)).toMatchObject({ status: "failed", attempts: 2 }),
+      patient,
+    );
+  });
+
+  it("A schedule whose next time is from before the clock was set back goes by the clock as it is", async () => {
+    const one = create({ schema: "clock" });
+    let ticks = 0;
+    one.job("ticks", { schedule: "100ms" }, () => void ticks++);
+    await one.start();
+    await vi.waitFor(() => expect(ticks).toBeGreaterThan(1), patient);
+    await one.database.execute("update clock.job_schedules set next_at = clock_timestamp() + interval '1 hour'");
+    const before = ticks;
+    await vi.waitFor(() => expect(ticks).toBeGreaterThan(before + 1), patient);
+  });
+
   it("A failed job is not run again while another one with its key waits", async () => {
     const id = await jobs.refused.enqueue(null, { key: "one" });
     await vi.waitFor(async () => expect((await app.jobs.get(id))!.status).toBe("failed"), patient);
