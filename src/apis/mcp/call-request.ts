@@ -1,5 +1,5 @@
-import { httpError } from "../../errors/http-error.js";
 import type { Host } from "../../feature/host.js";
+import { receivedBody } from "../../http/body/received-body.js";
 import { Request } from "../../http/request.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 import type { McpCall } from "./call.js";
@@ -37,7 +37,7 @@ class CallSource implements RequestSource {
     this.search = search;
     this.remoteAddress = source.remoteAddress;
     this.secure = source.secure;
-    this.body = body === undefined ? null : new CallBody(Buffer.from(JSON.stringify(body)));
+    this.body = body === undefined ? null : receivedBody(Buffer.from(JSON.stringify(body)));
     if (this.body !== null) {
       this.#own.set("content-type", "application/json").set("content-length", String(this.body.length));
     }
@@ -60,25 +60,6 @@ class CallSource implements RequestSource {
       return !ownFields.test(name) && !this.#own.has(name);
     });
     return [...kept, ...[...this.#own].flat()];
-  }
-}
-
-class CallBody implements IncomingBody {
-  readonly length: number;
-  readonly received: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.received = bytes;
-    this.length = bytes.length;
-  }
-
-  async read(limit: number): Promise<Uint8Array> {
-    if (this.length > limit) throw httpError("PAYLOAD_TOO_LARGE");
-    return this.received;
-  }
-
-  async *stream(limit: number): AsyncIterableIterator<Uint8Array> {
-    yield await this.read(limit);
   }
 }
 

@@ -1,3 +1,4 @@
+import { receivedBody } from "../../http/body/received-body.js";
 import { Request } from "../../http/request.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 
@@ -52,15 +53,4 @@ class CopiedSource implements RequestSource {
   headerLines(): readonly string[] {
     return this.#lines;
   }
-}
-
-function receivedBody(bytes: Uint8Array): IncomingBody {
-  return {
-    length: bytes.length,
-    received: bytes,
-    read: () => Promise.resolve(bytes),
-    async *stream() {
-      yield bytes;
-    },
-  };
 }

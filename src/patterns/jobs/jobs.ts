@@ -19,15 +19,14 @@ import { didYouMean } from "../../kit/suggest.js";
 import { backoff } from "../../kit/time/backoff.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
-import { toIssues, ValidationError } from "../../validation/issues.js";
 import { Claims } from "./claims.js";
 import { LimitedClaims } from "./limits.js";
+import { checked, keyOf, type NewJob, newJob } from "./new-job.js";
 import { NextDue } from "./next-due.js";
 import {
   type EnqueueManyOptions,
   type EnqueueOptions,
   type EnqueueSettings,
-  isKey,
   JobRefused,
   type JobSettings,
   type JobsSettings,
@@ -36,7 +35,7 @@ import {
 } from "./options.js";
 import { type JobInfo, type JobNameInfo, JobRecords, type JobStatus } from "./records.js";
 import { JobSchedules } from "./schedules.js";
-import { type JobRow, JobStorage, type NewJob } from "./storage.js";
+import { type JobRow, JobStorage } from "./storage.js";
 import { jobTables } from "./tables.js";
 
 const drainGrace = 10_000;
@@ -415,28 +414,6 @@ export class Jobs {
 
 function nameOf({ name }: JobSettings, { id }: JobRow): string {
   return `job '${name}' ${id}`;
-}
-
-function newJob(job: JobSettings, given: unknown, key: string | null, delay: number, priority: number): NewJob {
-  const { name, keyLimit } = job;
-  const limitKey = keyLimit === undefined ? null : keyOf(`option 'keyLimit' of job ${show(name)}`, keyLimit.key, given);
-  const value = jsonText(given, "the value of the job", name);
-  return { name, key, value, delay: milliseconds(delay), priority, limitKey };
-}
-
-/** The key that a function makes of a value. */
-function keyOf(place: string, make: (value: never) => string, value: unknown): string {
-  const key: unknown = make(value as never);
-  const allowed = isKey(key);
-  if (allowed !== undefined) throw new ValueError(`${place} must return ${allowed}, not ${show(key)}`);
-  return key as string;
-}
-
-async function checked({ schema, name }: JobSettings, given: unknown): Promise<unknown> {
-  if (schema === undefined) return given;
-  const result = await schema["~standard"].validate(given);
-  if (result.issues) throw new ValidationError(toIssues(`job ${name}`, result.issues, given));
-  return result.value;
 }
 
 function isId(id: unknown): id is string {

@@ -4,6 +4,7 @@ import type { Leased, Renewals } from "../../durable/leased-worker.js";
 import { freeText } from "../../durable/silent-workers.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
+import { type NewJob, recordColumns, recordsText } from "./new-job.js";
 import type { JobStatus } from "./records.js";
 
 export interface JobRow extends Leased {
@@ -17,21 +18,6 @@ export interface JobRow extends Leased {
   readonly cancel: boolean;
   readonly limitKey: string | null;
   readonly trace: StoredTrace | null;
-}
-
-export interface NewJob {
-  readonly name: string;
-  readonly key: string | null;
-  /** Seconds for which the key stands for this job, whatever becomes of it. */
-  readonly keepKey?: number;
-  /** As JSON text. */
-  readonly value: string;
-  /** Milliseconds until it is due. */
-  readonly delay: number;
-  readonly priority: number;
-  /** The key that the limit of its name counts by. */
-  readonly limitKey?: string | null;
-  readonly trace?: StoredTrace | null;
 }
 
 export interface InsertedJob {
@@ -58,20 +44,6 @@ export interface JobLook {
 
 /** The most jobs that one look reads: beside a larger backlog there is always something due. */
 const mostLooked = 1000;
-
-const recordColumns = "name text, value jsonb, delay float8, priority smallint, key text, limit_key text, trace jsonb";
-
-/** Jobs as one parameter, with those columns. */
-function recordsText(items: readonly NewJob[]): string {
-  const texts = items.map(({ name, value, delay, priority, key, limitKey, trace }) => {
-    let text = `{"name":${JSON.stringify(name)},"value":${value},"delay":${delay},"priority":${priority}`;
-    if (key !== null) text += `,"key":${JSON.stringify(key)}`;
-    if (limitKey != null) text += `,"limit_key":${JSON.stringify(limitKey)}`;
-    if (trace != null) text += `,"trace":${JSON.stringify(trace)}`;
-    return `${text}}`;
-  });
-  return `[${texts.join(",")}]`;
-}
 
 /** The statements that add and run jobs. Each change of a claimed job checks its token. */
 export class JobStorage {

@@ -1,4 +1,5 @@
 import type { Host } from "../../../feature/host.js";
+import { receivedBody } from "../../../http/body/received-body.js";
 import { Request } from "../../../http/request.js";
 import type { RequestSource } from "../../../http/source.js";
 import type { Message } from "../message.js";
@@ -32,14 +33,7 @@ function sourceOf(message: Message): RequestSource {
     remoteAddress: "",
     secure: false,
     wantsWebSocket: false,
-    body: {
-      length: bytes.length,
-      received: bytes,
-      read: async () => bytes,
-      stream: async function* () {
-        yield bytes;
-      },
-    },
+    body: receivedBody(bytes),
     header: (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined),
     headerLines: () => Object.entries(headers).flat(),
   };

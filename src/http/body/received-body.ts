@@ -1,0 +1,13 @@
+import type { IncomingBody } from "../source.js";
+
+/** A body all of which is in memory. Its length is known, so whoever has a limit compares before it reads. */
+export function receivedBody(bytes: Uint8Array): IncomingBody {
+  return {
+    length: bytes.length,
+    received: bytes,
+    read: async () => bytes,
+    async *stream() {
+      yield bytes;
+    },
+  };
+}
