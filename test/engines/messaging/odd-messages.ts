@@ -41,19 +41,26 @@ export function oddMessagesContract<Message>(
       await send(topic, message);
       await send(topic, plain("next"));
       await until(() => seen.includes("next") && seen.includes("odd 0"), "both messages");
-      await until(async () => (await client.deadLetters.list(topic)).length === 1, "the dead letter");
-      const [letter] = await client.deadLetters.list(topic);
+      // RabbitMQ has a message that was looked at back in its queue a moment later.
+      const one = async <T>(what: string, read: () => Promise<readonly T[]>): Promise<T> => {
+        let found: readonly T[] = [];
+        await until(async () => (found = await read()).length === 1, what);
+        return found[0]!;
+      };
+      const moved = (what: string, move: () => Promise<number>): Promise<unknown> =>
+        one(what, async () => Array.from({ length: await move() }));
+      const letter = await one("the dead letter", () => client.deadLetters.list(topic));
       expect(letter).toMatchObject({ topic, group, reason: "failed", error: "no" });
-      expect(JSON.parse(JSON.stringify(letter))).toMatchObject({ diedAt: letter!.diedAt.toISOString() });
-      const [failure] = await client.deadLetters.failures(topic);
-      expect(failure!.last.toISOString()).toBe(letter!.diedAt.toISOString());
+      expect(JSON.parse(JSON.stringify(letter))).toMatchObject({ diedAt: letter.diedAt.toISOString() });
+      const failure = await one("the failure", () => client.deadLetters.failures(topic));
+      expect(failure.last.toISOString()).toBe(letter.diedAt.toISOString());
       broken = false;
-      if (letter!.cut === null) {
-        expect(await client.deadLetters.replay(topic)).toBe(1);
+      if (letter.cut === null) {
+        await moved("the way back", () => client.deadLetters.replay(topic));
         await until(() => seen.includes("odd 1"), "the message that was sent back");
       } else {
         expect(await client.deadLetters.replay(topic)).toBe(0);
-        expect(await client.deadLetters.discard(topic)).toBe(1);
+        await moved("the end", () => client.deadLetters.discard(topic));
       }
       await until(async () => (await client.deadLetters.list(topic)).length === 0, "the end of the dead letter");
       const logged = JSON.stringify(logger.lines.map(({ message: text, fields }) => [text, fields]));
