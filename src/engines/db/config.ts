@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { config, type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { camelCase, type EitherSpelling } from "../../kit/names.js";
 import { inspectSymbol } from "../../kit/node-modules.js";
@@ -16,6 +17,9 @@ export type SslMode = (typeof sslModes)[number];
 
 /** As in libpq: a session that accepts changes or does not, a primary or a standby server. */
 export type TargetSessionAttrs = (typeof sessionAttrs)[number];
+
+/** Opens the bytes to one server. */
+export type OpenStream = (server: Host) => Duplex | Promise<Duplex>;
 
 const isAuthList: Check<string> = (value) =>
   typeof value === "string" && parseRequireAuth(value) !== null
@@ -55,6 +59,11 @@ const fields = {
   user: option(is.text),
   /** A function is called for each new connection: for tokens that expire. */
   password: option.secret(isPassword),
+  /**
+   * Opens the bytes to a server in place of a socket: a tunnel, a connector of a cloud, a WebSocket. It is called with the host
+   * and the port for each connection and each cancelled statement. TLS by `sslmode` is inside of this stream.
+   */
+  stream: option<OpenStream>(is.function),
   /** The name of the database. */
   database: option(is.text),
   /** As in libpq: the kind of server to look for, among several hosts or behind one name. Default "any". */

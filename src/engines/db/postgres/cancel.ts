@@ -1,7 +1,11 @@
-import { connect as connectSocket, isIP, type Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
+import type { Connected } from "./connect.js";
 import type { PgClient } from "./pg-module.js";
+import { streamBeside } from "./stream.js";
 import type { Attempt } from "./tls.js";
+
+type Session = Pick<Connected, "client" | "attempt" | "host" | "open">;
 
 /** Milliseconds after which a cancel request that gets nowhere is given up. */
 const patience = 2000;
@@ -11,15 +15,10 @@ const patience = 2000;
  * cannot be delivered; only the response of the statement shows if it had an effect. Like libpq, waits for the server to
  * close the connection: a pooler drops the request if it is closed from here.
  */
-export function sendCancel(client: PgClient, attempt: Attempt, host: string): Promise<void> {
-  return new Promise((resolve) => {
-    const { remoteAddress, remotePort } = client.connection.stream;
-    // A Unix socket has no address; the server then ends the statement by its own limit.
-    if (remoteAddress === undefined || remotePort === undefined) {
-      resolve();
-      return;
-    }
-    const socket = connectSocket({ host: remoteAddress, port: remotePort });
+export async function sendCancel({ client, attempt, host, open }: Session): Promise<void> {
+  const socket = await streamBeside(client.connection.stream, open, host, patience).catch(() => null);
+  if (socket === null) return;
+  await new Promise<void>((resolve) => {
     const timer = setTimeout(() => socket.destroy(), patience);
     socket.on("error", () => {});
     socket.once("close", () => {
@@ -27,9 +26,11 @@ export function sendCancel(client: PgClient, attempt: Attempt, host: string): Pr
       resolve();
     });
     socket.once("connect", () => {
-      if (attempt === false) socket.write(cancelRequest(client));
-      else sendOverTls(socket, client, attempt, host);
+      if (attempt === false) requestCancel(socket, client);
+      else sendOverTls(socket, client, attempt, host.host);
     });
+    // Streams other than sockets stay open after the server has closed its side.
+    socket.once("end", () => socket.destroy());
   });
 }
 
@@ -45,7 +46,7 @@ function sendOverTls(socket: Socket, client: PgClient, attempt: Exclude<Attempt,
     const name = isIP(host) === 0 ? { servername: host } : {};
     const secure = connectTls({ ...attempt, ...name, host, socket, secureContext: contextOf(attempt) });
     secure.on("error", () => socket.destroy());
-    secure.once("secureConnect", () => secure.write(cancelRequest(client)));
+    secure.once("secureConnect", () => requestCancel(secure, client));
   });
 }
 
@@ -60,11 +61,13 @@ function contextOf(attempt: Exclude<Attempt, false>): SecureContext {
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
-function cancelRequest(client: PgClient): Buffer {
+function requestCancel(socket: Socket, client: PgClient): void {
   const message = Buffer.alloc(16);
   message.writeInt32BE(16, 0);
   message.writeInt32BE(80_877_102, 4);
   message.writeInt32BE(client.processID, 8);
   message.writeInt32BE(client.secretKey, 12);
-  return message;
+  socket.write(message);
+  // To see the end, all before it must be read.
+  socket.resume();
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { milliseconds } from "../../../kit/duration.js";
-import { type DatabaseConfig, addressOf as hostAddress } from "../config.js";
+import { type DatabaseConfig, addressOf as hostAddress, type OpenStream } from "../config.js";
 import { OperationalError } from "../errors.js";
 import type { AuthMethod } from "../require-auth.js";
 import { translateError } from "../translate-error.js";
@@ -8,6 +8,7 @@ import type { Host } from "../url.js";
 import { AuthenticationRefused, guardAuthentication } from "./authentication.js";
 import { MessageReader } from "./message-reader.js";
 import type { PgClient, PgModule } from "./pg-module.js";
+import { openStream } from "./stream.js";
 import { type Attempt, isUnixSocket } from "./tls.js";
 
 export interface Connected {
@@ -18,8 +19,10 @@ export interface Connected {
   readonly attempt: Attempt;
   /** The way of authentication that the server asked for. */
   readonly method: AuthMethod;
-  /** The name or address to which the certificate of the server belongs. */
-  readonly host: string;
+  /** The server. Its certificate belongs to this name or address. */
+  readonly host: Host;
+  /** Opens the bytes to the server, if not a socket does. */
+  readonly open: OpenStream | undefined;
   /** The server by host and port. */
   readonly server: string;
   /** Milliseconds that it took: many round trips. */
@@ -50,7 +53,8 @@ export async function connectClient(pg: PgModule, target: Target, timeout: numbe
       return {
         ...(await tryConnect(pg, target, attempt, left)),
         attempt,
-        host: target.host.host,
+        host: target.host,
+        open: target.config.stream,
         server: hostAddress(target.host),
         took: performance.now() - start,
       };
@@ -74,7 +78,9 @@ async function tryConnect(
   attempt: Attempt,
   timeout: number,
 ): Promise<Pick<Connected, "client" | "reader" | "method">> {
+  const stream = config.stream && (await openStream(config.stream, host, timeout));
   const client = new pg.Client({
+    stream,
     host: host.host,
     port: host.port,
     user: config.user,
@@ -91,7 +97,10 @@ async function tryConnect(
   });
   // Without a listener, an error of the client that belongs to no query would end the process.
   client.on("error", () => {});
-  const guard = guardAuthentication(client, config, { tls: attempt !== false, local: isUnixSocket(host) });
+  const guard = guardAuthentication(client, config, {
+    tls: attempt !== false,
+    local: stream === undefined ? isUnixSocket(host) : "encrypted" in stream,
+  });
   const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });

@@ -141,8 +141,9 @@ async function assertKind(
   }
 }
 
-/** The options of TLS without the function among them, which no other thread can have. */
-function routeOf({ config, host, password }: Target, { attempt, method }: Connected): ConnectionRoute {
+/** The options of TLS without the function among them, which no other thread can have; nor can it have the user's stream. */
+function routeOf({ config, host, password }: Target, { attempt, method }: Connected): ConnectionRoute | null {
+  if (config.stream !== undefined) return null;
   const { checkServerIdentity, ...ssl } = attempt === false ? { checkServerIdentity: undefined } : attempt;
   return {
     ...host,

@@ -58,7 +58,7 @@ export class Liveness {
   }
 
   #listen(connection: PgConnection, now: number): Silence {
-    const { bytesRead } = connection.client.connection.stream;
+    const { bytesRead } = connection;
     const known = this.#silences.get(connection);
     if (known !== undefined && known.bytes === bytesRead && connection.load > 0) return known;
     const silence = { bytes: bytesRead, since: Math.max(now, connection.busySince), doubt: firstDoubt };
@@ -79,10 +79,10 @@ export class Liveness {
   }
 
   async #probe(doubtful: readonly PgConnection[]): Promise<void> {
-    const before = new Map(doubtful.map((connection) => [connection, connection.client.connection.stream.bytesRead]));
+    const before = new Map(doubtful.map((connection) => [connection, connection.bytesRead]));
     const alive = await this.#askServer(doubtful);
     for (const connection of doubtful) {
-      const spoke = connection.client.connection.stream.bytesRead !== before.get(connection);
+      const spoke = connection.bytesRead !== before.get(connection);
       if (spoke || connection.load === 0 || !connection.usable) continue;
       if (!alive.has(connection)) {
         connection.destroy(new OperationalError("the database does not answer any more", { sqlstate: "08006" }));

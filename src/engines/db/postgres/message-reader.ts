@@ -13,6 +13,8 @@ export type MessageTaker = (type: number, bytes: Buffer, start: number, end: num
 export class MessageReader {
   take: MessageTaker = () => false;
   passOn: (messages: Buffer) => void = () => {};
+  /** All bytes so far. */
+  bytesRead = 0;
   /** The beginning of a message that was cut off by the end of a chunk, in the pieces in which it came. */
   #pieces: Buffer[] = [];
   #received = 0;
@@ -20,6 +22,7 @@ export class MessageReader {
   #expected = 0;
 
   read(chunk: Buffer): void {
+    this.bytesRead += chunk.length;
     const at = this.#received === 0 ? 0 : this.#complete(chunk);
     if (at < chunk.length) this.#readWhole(chunk, at);
   }

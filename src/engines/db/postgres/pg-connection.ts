@@ -12,7 +12,6 @@ import { PreparedStatements } from "./prepared-statements.js";
 import { endsSession, isAboutName, isFromServer, outdatedError, sharedSessionError } from "./response-errors.js";
 import type { StatementNaming } from "./statement-naming.js";
 import { StatementWriter } from "./statement-writer.js";
-import type { Attempt } from "./tls.js";
 
 /** Milliseconds that an abandoned statement may run before a cancel request is sent. */
 const lateCancelDelay = 20;
@@ -41,8 +40,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
   statementLimit: number | null = null;
   busySince = 0;
   readonly #naming: StatementNaming;
-  readonly #attempt: Attempt;
-  readonly #host: string;
+  readonly #connected: Connected;
   readonly #ExecutionQuery: ExecutionQueryClass;
   readonly #prepared = new PreparedStatements();
   readonly #writer: StatementWriter;
@@ -62,18 +60,14 @@ export class PgConnection implements Connection, ExecutionCarrier {
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
 
-  constructor(
-    { client, reader, attempt, host, server, took }: Connected,
-    ExecutionQuery: ExecutionQueryClass,
-    naming: StatementNaming,
-  ) {
+  constructor(connected: Connected, ExecutionQuery: ExecutionQueryClass, naming: StatementNaming) {
+    const { client, reader, server, took } = connected;
     this.server = server;
     this.took = took;
     this.#naming = naming;
     this.#tableChanges = naming.tableChanges;
     this.client = client;
-    this.#attempt = attempt;
-    this.#host = host;
+    this.#connected = connected;
     this.#ExecutionQuery = ExecutionQuery;
     this.#writer = new StatementWriter(client.connection, this.#prepared);
     reader.take = (type, bytes, start, end) => this.#take(type, bytes, start, end);
@@ -83,6 +77,10 @@ export class PgConnection implements Connection, ExecutionCarrier {
       const head = this.#sent[0];
       if (head !== undefined) head.info.parameterTypes = dataTypeIDs;
     });
+  }
+
+  get bytesRead(): number {
+    return this.#connected.reader.bytesRead;
   }
 
   get load(): number {
@@ -118,7 +116,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
     if (this.#sent[0] !== execution || !this.available) return;
     execution.cancelled = true;
     this.#strayCancel = true;
-    this.#cancelling = sendCancel(this.client, this.#attempt, this.#host).finally(() => {
+    this.#cancelling = sendCancel(this.#connected).finally(() => {
       this.#cancelling = null;
       const head = this.#sent[0];
       // Callers that left meanwhile could not have theirs cancelled; and a request that was lost is sent again.

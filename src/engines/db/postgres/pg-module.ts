@@ -14,6 +14,8 @@ export interface PgModule {
 }
 
 export interface PgClientConfig {
+  /** In place of a socket that it opens. */
+  readonly stream?: Socket | undefined;
   readonly host: string;
   readonly port: number;
   readonly user?: string | undefined;
