@@ -57,7 +57,7 @@ td.number, th.number { padding-left: 1.2rem; }
 tbody tr:hover > td { background: var(--hover); }
 td a { font-family: var(--mono); text-decoration: none; } td a:hover { text-decoration: underline; } td[title] { cursor: pointer; }
 td.whole { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 16rem; }
-#side td:has(.stack) { white-space: normal; overflow-wrap: anywhere; } #side td:has(.stack):not(:last-child) { width: 100%; }
+#side td:has(.stack) { white-space: normal; overflow-wrap: anywhere; } #side td:has(.stack):not(:last-child) { width: 100%; } #side td:last-child:has(.stack) { white-space: nowrap; }
 details > summary { padding: 0.6rem 1.1rem; border-top: 1px solid var(--line); }
 .terms { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; padding: 0.75rem 1.1rem; } .terms dt { color: var(--soft); font-size: 0.75rem; }
 .terms dd { font-size: 1.05rem; font-weight: 600; overflow-wrap: anywhere; }
