@@ -159,7 +159,7 @@ describe("the published package", { timeout: 600_000 }, () => {
       const links = [
         ...text
           .replace(/^ *```.*?^ *```/gms, "")
-          .matchAll(/\]\((?!https?:|mailto:|[\w/-]+\.svg\))([^)#\s]*)(?:#([^)\s]*))?\)/g),
+          .matchAll(/\]\((?!https?:|mailto:|[\w/-]+\.(?:png|svg)\))([^)#\s]*)(?:#([^)\s]*))?\)/g),
       ];
       return links
         .filter(([, path, heading]) => {
