@@ -1,6 +1,6 @@
 /**
  * The program of the thread that keeps the leases of a process whose event loop is blocked. It is text for the reasons of the
- * watchdog (`server/watchdog-thread.ts`): the same from the sources, in a bundle and under a loader.
+ * watchdog (`server/process/watchdog-thread.ts`): the same from the sources, in a bundle and under a loader.
  *
  * It counts its own ticks, not seconds: a machine that slept, or a process that was stopped, has made no ticks, and its leases
  * end. It connects when the main thread is silent, and disconnects when that is back: a connection for each process that is idle
