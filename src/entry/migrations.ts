@@ -15,6 +15,8 @@ export { detectChanges } from "../migrations/autodetector.js";
 export { defineConfig, type StoaConfig } from "../migrations/config.js";
 export { MigrationError } from "../migrations/errors.js";
 export { MigrationFailure } from "../migrations/failure.js";
+export { type LintFinding, lint } from "../migrations/lint.js";
+export type { LintRule } from "../migrations/lint-rules.js";
 export { migration } from "../migrations/migration.js";
 export {
   type DownOptions,

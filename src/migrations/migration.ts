@@ -8,6 +8,7 @@ const readDefinition = checkedOptions<MigrationDefinition>({
   dependsOn: is.strings,
   replaces: is.strings,
   transaction: is.boolean,
+  assured: is.text,
   operations: is.list((value) => (isOperation(value) ? undefined : "an operation that op made")),
 });
 

@@ -30,10 +30,14 @@ export interface MigrationDefinition {
   readonly replaces?: readonly string[];
   /** False: runs without a transaction, for operations that PostgreSQL refuses in one. */
   readonly transaction?: boolean;
+  /** Why it is safe for a running application although `stoa migrate lint` finds a risk: `the table has ten rows`. */
+  readonly assured?: string;
   readonly operations: readonly Operation[];
 }
 
-export interface Migration extends Required<MigrationDefinition> {
+export interface Migration
+  extends Required<Omit<MigrationDefinition, "assured">>,
+    Pick<MigrationDefinition, "assured"> {
   readonly name: string;
   /** A checksum of the operations, recorded when the migration is applied. Comments and formatting do not change it. */
   readonly checksum: string;

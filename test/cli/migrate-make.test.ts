@@ -109,6 +109,26 @@ describe("stoa migrate make", patient, () => {
     );
   });
 
+  it("Risks for the running version are told by make, and found by lint, which starts after the given migration", async () => {
+    const project = await projectWith(models("title: field.text(),"));
+    expect((await project.run(["migrate", "make"])).stdout).not.toContain("risk");
+    expect(await project.run(["migrate", "lint"])).toMatchObject({ code: 0, stdout: "no risks in 1 migration\n" });
+    await project.write("src/models.ts", models("title: field.text({ index: true }),"));
+    const made = await project.run(["migrate", "make", "--name", "find"]);
+    const risk = `risk (index): 0002_find: create index books_title_idx on books
+  writes to the table wait until the index is built
+  cure: use { concurrently: true } in a migration with \`transaction: false\`
+`;
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(risk) });
+    expect(await project.run(["migrate", "lint"])).toMatchObject({ code: 1, stdout: risk });
+    const { stdout } = await project.run(["migrate", "lint", "--json", "--after", "0001"]);
+    expect(JSON.parse(stdout)).toMatchObject([{ migration: "0002_find", rule: "index" }]);
+    expect((await project.run(["migrate", "lint", "--after", "0002_find"])).code).toBe(0);
+    const file = "migrations/0002_find.ts";
+    await project.write(file, (await project.read(file)).replace("migration({", 'migration({ assured: "few rows",'));
+    expect((await project.run(["migrate", "lint"])).code).toBe(0);
+  });
+
   it("The command make merges two last migrations that are compatible", async () => {
     const project = await projectWith(models("title: field.text(),"));
     await project.run(["migrate", "make"]);

@@ -14,6 +14,10 @@ export const migrate: CommandGroup = {
       load: async () => (await import("../migrate/status.js")).status,
     },
     sql: { summary: "print the SQL of migrations", load: async () => (await import("../migrate/sql.js")).sql },
+    lint: {
+      summary: "find what would lock a table or break the running version",
+      load: async () => (await import("../migrate/lint.js")).lintCommand,
+    },
     squash: {
       summary: "write one migration that stands for several",
       load: async () => (await import("../migrate/squash.js")).squash,

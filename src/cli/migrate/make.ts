@@ -6,6 +6,7 @@ import type { LoadedMigration } from "../../migrations/files/load.js";
 import { nameFor } from "../../migrations/files/migration-name.js";
 import { writeMigration } from "../../migrations/files/writer.js";
 import { buildGraph, type MigrationGraph, requireOneHead } from "../../migrations/graph.js";
+import { lint } from "../../migrations/lint.js";
 import type { MigrationDefinition } from "../../migrations/operation.js";
 import { stateAfter } from "../../migrations/plan.js";
 import { desiredSchema } from "../../orm/schema/state-of-models.js";
@@ -13,6 +14,7 @@ import { type CommandCall, defineCommand } from "../command.js";
 import { configOption, migrationsOption, modelsOption, type Project, readProject } from "../project.js";
 import { answerOptions } from "./answers.js";
 import { detect } from "./detect.js";
+import { riskLines } from "./lint.js";
 import { existingMigrations, fileExtension, nextName, writeNew } from "./migration-files.js";
 import { shownPath } from "./runner.js";
 
@@ -95,4 +97,6 @@ async function write(
   await writeNew(file, text);
   terminal.print(`wrote ${shownPath(cwd, file)}`);
   for (const { description } of definition.operations) terminal.print(`  ${description}`);
+  const risks = lint({ name, ...definition }, stateAfter(buildGraph(existing).order));
+  for (const line of riskLines(risks)) terminal.print(line);
 }

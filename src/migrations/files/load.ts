@@ -40,11 +40,12 @@ export function readMigration(name: string, given: unknown, source = `migration 
   } catch (error) {
     throw new MigrationError((error as Error).message, { cause: error });
   }
-  const { dependsOn = [], replaces = [], transaction = true, operations } = definition;
+  const { dependsOn = [], replaces = [], transaction = true, operations, assured } = definition;
   if (operations === undefined) throw new MigrationError(`option 'operations' is required in ${source}`);
   if (dependsOn.includes(name)) throw new MigrationError(`${name} depends on itself`);
   if (replaces.includes(name)) throw new MigrationError(`${name} replaces itself`);
-  return { name, dependsOn, replaces, transaction, operations, checksum: checksumOf(operations) };
+  const checksum = checksumOf(operations);
+  return { name, dependsOn, replaces, transaction, operations, checksum, ...(assured !== undefined && { assured }) };
 }
 
 export function folderOf(directory: string | URL): string {
@@ -55,6 +56,7 @@ const readDefinition = checkedOptions<MigrationDefinition>({
   dependsOn: is.strings,
   replaces: is.strings,
   transaction: is.boolean,
+  assured: is.text,
   operations: (value) => {
     if (!Array.isArray(value)) return "a list of operations";
     const wrong = value.find((item) => !isOperation(item));
