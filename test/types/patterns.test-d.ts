@@ -160,6 +160,8 @@ describe("types of events, sagas, jobs and commands", () => {
       expectTypeOf(at).toEqualTypeOf<number>();
     });
     expectTypeOf(mail.enqueue).parameter(0).toEqualTypeOf<{ at: unknown }>();
+    const bare = app.job("bare", (value: { id: string }, { attempt }) => value.id + attempt);
+    expectTypeOf(bare.enqueue).parameter(0).toEqualTypeOf<{ id: string }>();
     const plain = app.job<string>("plain", {}, (value) => value.length);
     // @ts-expect-error: another type of value
     void plain.enqueue(7);

@@ -66,6 +66,7 @@ export interface JobsFeature {
   /** Sets options of jobs. Not needed for their defaults. */
   enableJobs(options?: EitherSpelling<JobsOptions> | null): this;
   /** Declares a kind of job, and the function that runs it. Needs `enableDatabase()`: PostgreSQL, or PGlite. */
+  job<Value = unknown>(name: string, run: (value: Value, context: JobContext) => unknown): Job<Value>;
   job<Value = unknown, Schema extends StandardSchema | undefined = undefined>(
     name: string,
     options: JobOptions<Schema, Schema extends StandardSchema ? SchemaOutput<Schema> : Value>,
@@ -139,8 +140,9 @@ export const jobsFeature = feature<JobsFeature>({
   close: (host) => stateOf(host).jobs?.close(),
 });
 
-function declareJob(host: Host, name: string, options: object, run: (value: never, context: JobContext) => unknown) {
+function declareJob(host: Host, name: string, ...given: readonly unknown[]) {
   const state = stateOf(host);
+  const [options, run] = given.length === 1 ? [{}, ...given] : given;
   const settings = readJob(name, options, run as JobSettings["run"]);
   if (state.declared.has(name)) throw new ValueError(`there are two jobs with the name ${show(name)}`);
   if (host.phase !== "new")

@@ -290,7 +290,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     expect(() => one.job("a", { schedule: "nonsense" }, () => {})).toThrow("five fields");
     expect(() => one.job("a", { schedule: "50ms" }, () => {})).toThrow("a duration of at least 100ms");
     expect(() => one.job("a", { timeout: "5 m" as never }, () => {})).toThrow("seconds as a number, or text such as");
-    expect(() => one.job("a", {}, null as never)).toThrow("takes a name, options and a function");
+    expect(() => one.job("a", {}, null as never)).toThrow("takes a name, options if there are any, and a function");
     one.job("a", {}, () => {});
     expect(() => one.job("a", {}, () => {})).toThrow('two jobs with the name "a"');
     const late = { name: "ValueError", message: expect.stringContaining("before the application starts") };
