@@ -47,15 +47,20 @@ export class Query implements Iterable<[name: string, value: string]> {
 
   /** An object with one property per name: a string, or a list of strings if the name occurs several times. */
   toJSON(): Record<string, string | string[]> {
-    const object: Record<string, string | string[]> = Object.create(null);
-    for (const [name, value] of this.entries()) {
-      const known = object[name];
-      if (known === undefined) object[name] = value;
-      else if (typeof known === "string") object[name] = [known, value];
-      else known.push(value);
-    }
-    return object;
+    return objectOf(this.entries());
   }
+}
+
+/** An object with one property per name: a string, or a list of strings if the name occurs several times. */
+export function objectOf(pairs: Iterable<[name: string, value: string]>): Record<string, string | string[]> {
+  const object: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value] of pairs) {
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (typeof known === "string") object[name] = [known, value];
+    else known.push(value);
+  }
+  return object;
 }
 
 /** Names and values of a text without escapes. */
