@@ -19,7 +19,7 @@ import {
 import type { ColumnState, IndexState, TableState } from "../../orm/schema/state.js";
 import { tidyTable } from "../../orm/schema/tidy.js";
 import { mentions } from "../files/sql-text.js";
-import { put } from "../lookup.js";
+import { has, put } from "../lookup.js";
 
 export interface Taken {
   readonly table: TableState;
@@ -116,9 +116,10 @@ function indexMentions(index: IndexState, column: string): boolean {
   return mentions(index.where, column) || index.on.some((part) => mentions(partOf(part).expression, column));
 }
 
-function missingOf<T>(
+/** The members that `to` has and `from` has not. */
+export function missingOf<T>(
   from: Readonly<Record<string, T>> | undefined,
   to: Readonly<Record<string, T>> | undefined,
 ): [string, T][] {
-  return Object.entries(to ?? {}).filter(([name]) => from === undefined || !Object.hasOwn(from, name));
+  return Object.entries(to ?? {}).filter(([name]) => !has(from, name));
 }
