@@ -51,14 +51,16 @@ export class Query implements Iterable<[name: string, value: string]> {
   }
 }
 
-/** An object with one property per name: a string, or a list of strings if the name occurs several times. */
-export function objectOf(pairs: Iterable<[name: string, value: string]>): Record<string, string | string[]> {
-  const object: Record<string, string | string[]> = Object.create(null);
+/** An object with one property per name: its value, or a list of values if the name occurs several times. */
+export function objectOf<Value extends string | object>(
+  pairs: Iterable<readonly [name: string, value: Value]>,
+): Record<string, Value | Value[]> {
+  const object: Record<string, Value | Value[]> = Object.create(null);
   for (const [name, value] of pairs) {
     const known = object[name];
     if (known === undefined) object[name] = value;
-    else if (typeof known === "string") object[name] = [known, value];
-    else known.push(value);
+    else if (Array.isArray(known)) known.push(value);
+    else object[name] = [known, value];
   }
   return object;
 }
