@@ -49,7 +49,7 @@ export function withoutColumn(name: string, table: TableState, column: string): 
 }
 
 /** A table without the checks and indexes whose expressions speak of a column. */
-export function withoutMentions(name: string, table: TableState, column: string): Taken {
+function withoutMentions(name: string, table: TableState, column: string): Taken {
   const checks = Object.entries(table.checks ?? {}).filter(([, sql]) => mentions(sql, column));
   const indexes = Object.entries(table.indexes ?? {}).filter(([, index]) => indexMentions(index, column));
   const without = <T>(
@@ -108,7 +108,7 @@ export function addColumnStatements(table: string, name: string, column: ColumnS
   ];
 }
 
-export function indexColumns(index: IndexState): string[] {
+function indexColumns(index: IndexState): string[] {
   return [...index.on.flatMap((part) => partOf(part).column ?? []), ...(index.include ?? [])];
 }
 

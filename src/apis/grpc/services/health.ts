@@ -26,7 +26,7 @@ service Health {
 }
 `;
 
-export const healthName = "grpc.health.v1.Health";
+const healthName = "grpc.health.v1.Health";
 
 const serving = 1;
 const notServing = 2;
