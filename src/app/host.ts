@@ -15,7 +15,6 @@ import type { Step } from "../pipeline/endpoint.js";
 import { ExceptionHandlers } from "../pipeline/exceptions.js";
 import type { Middleware, OnError, Run } from "../pipeline/middleware.js";
 import { createOnError } from "../pipeline/on-error.js";
-import type { SharedStores, StoreExtension, StoreRequest } from "../pipeline/shared-stores.js";
 import type { RouteDefinition } from "../routing/definition.js";
 import { emptyScope, type RouteSink } from "../routing/router.js";
 import { RouteTable, websocketMethod } from "../routing/table.js";
@@ -35,7 +34,7 @@ import { StoreRegistry } from "./store-registry.js";
 const defaultBodyLimit = 10_485_760;
 
 /** The machinery behind an App: one object for its routes, its features, the server and the requests. */
-export class AppHost implements Host, RunTarget, RouteSink {
+export class AppHost extends StoreRegistry implements Host, RunTarget, RouteSink {
   readonly scope = emptyScope();
   readonly unmade = new UnmadeRoutes();
   readonly container = new Container();
@@ -54,7 +53,6 @@ export class AppHost implements Host, RunTarget, RouteSink {
   readonly #features: Middleware[] = [];
   readonly #links: (readonly [label: string, path: string])[] = [];
   readonly #refusedListeners: ((code: string) => void)[] = [];
-  readonly #stores = new StoreRegistry();
   #settings: RunSettings = defaultSettings();
   #logger: Logger | null = null;
   #compiled = false;
@@ -62,6 +60,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
   #routeWatch: RouteWatch | null = null;
 
   constructor(features: readonly Feature[]) {
+    super();
     this.lifecycle = new Lifecycle(features);
   }
 
@@ -168,28 +167,12 @@ export class AppHost implements Host, RunTarget, RouteSink {
     for (const listener of this.#refusedListeners) listener(code);
   }
 
-  share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {
-    this.#stores.share(kind, store);
-  }
-
-  extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void {
-    this.#stores.extend(kind, over);
-  }
-
   services(): Promise<HubServices> {
     return this.lifecycle.services();
   }
 
   keeper(): Promise<Keeper> {
     return createKeeper();
-  }
-
-  store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
-    return this.#stores.choose(kind, request);
-  }
-
-  fallback<Kind extends keyof SharedStores>(kind: Kind, local: SharedStores[Kind]): SharedStores[Kind] {
-    return this.#stores.fallback(kind, local);
   }
 
   accept(definitions: readonly RouteDefinition[]): () => void {
@@ -272,7 +255,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
       this.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
     }
     this.#prepareMiddleware();
-    await this.#stores.warn(this);
+    await this.warnOfLocalStores(this);
     const onDemand = await loadOnDemand([...this.routes, ...this.pipelines], debug);
     const { websocket, errorPage } = onDemand;
     const parts = {

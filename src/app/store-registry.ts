@@ -18,7 +18,7 @@ export class StoreRegistry {
     extensions[kind] = over;
   }
 
-  choose<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
+  store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind] {
     const store = request.given ?? this.#shared[kind] ?? request.local();
     if (!isPerProcess(store)) return store;
     const extend = this.#extensions[kind];
@@ -35,7 +35,7 @@ export class StoreRegistry {
    * Logs, once for all workers of a server, everything that each of them keeps for itself. That is so only where another
    * program, such as a process manager, has started the workers.
    */
-  async warn(host: Host): Promise<void> {
+  async warnOfLocalStores(host: Host): Promise<void> {
     if (this.#perProcess.size === 0 || host.settings.workers < 2) return;
     const { default: cluster } = await import("node:cluster");
     if (cluster.worker !== undefined && cluster.worker.id !== 1) return;

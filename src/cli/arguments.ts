@@ -71,7 +71,7 @@ export function parseArguments<Specs extends OptionSpecs>(
 }
 
 /** `dryRun` is `--dry-run`. */
-export function flagOf(name: string): string {
+function flagOf(name: string): string {
   return `--${snakeCase(name).replaceAll("_", "-")}`;
 }
 

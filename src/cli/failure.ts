@@ -20,7 +20,7 @@ export function failureDetails(error: unknown): string {
   return withoutSecrets(parts.join("\n"));
 }
 
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   return text
     .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]*@/gi, "$1***@")
     .replace(/([?&]password=)[^\s&'"]*/gi, "$1***");

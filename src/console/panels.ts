@@ -1,5 +1,6 @@
 import { describeError } from "../errors/describe.js";
 import { perHost } from "../feature/host.js";
+import { within } from "../kit/time/within.js";
 
 /** A part of a page of the console. All values are shown as text. */
 export interface LivePanel {
@@ -152,16 +153,13 @@ export class LivePanels {
 export const livePanels = perHost(() => new LivePanels());
 
 async function inTime(name: string, panel: Promise<LivePanel>): Promise<LivePanel> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no response within a second")), patience);
-  });
+  const late = (): never => {
+    throw new Error("no response within a second");
+  };
   try {
-    return bounded(await Promise.race([panel, late]));
+    return bounded(await within(panel, patience, late));
   } catch (error) {
     return { title: name, facts: [{ label: "Not available", value: cut(describeError(error).message), tone: "bad" }] };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

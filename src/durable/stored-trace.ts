@@ -31,11 +31,11 @@ export function attemptSpan(tracer: Tracer, title: string, trace: StoredTrace | 
   return tracer.start(title, all, { kind: "consumer", from: readerOf(trace) });
 }
 
-/** Runs the addition of work within its span. `id` finds the id of the work in the result. */
-export async function inSpan<T>(span: Span, run: () => Promise<T>, id: (result: T) => string): Promise<T> {
+/** Runs work within its span, and ends the span with it. `id` finds the id of work that was added in the result. */
+export async function inSpan<T>(span: Span, run: () => Promise<T>, id?: (result: T) => string): Promise<T> {
   try {
     const result = await span.run(run);
-    span.set("messaging.message.id", id(result));
+    if (id !== undefined) span.set("messaging.message.id", id(result));
     span.end();
     return result;
   } catch (error) {
@@ -44,7 +44,8 @@ export async function inSpan<T>(span: Span, run: () => Promise<T>, id: (result: 
   }
 }
 
-function readerOf(trace: StoredTrace | null): HeaderReader {
+/** Reads the headers of a stored trace. */
+export function readerOf(trace: StoredTrace | null): HeaderReader {
   return (name) => {
     const value = trace !== null && Object.hasOwn(trace, name) ? trace[name] : undefined;
     return typeof value === "string" ? value : undefined;

@@ -47,15 +47,22 @@ export class Query implements Iterable<[name: string, value: string]> {
 
   /** An object with one property per name: a string, or a list of strings if the name occurs several times. */
   toJSON(): Record<string, string | string[]> {
-    const object: Record<string, string | string[]> = Object.create(null);
-    for (const [name, value] of this.entries()) {
-      const known = object[name];
-      if (known === undefined) object[name] = value;
-      else if (typeof known === "string") object[name] = [known, value];
-      else known.push(value);
-    }
-    return object;
+    return objectOf(this.entries());
   }
+}
+
+/** An object with one property per name: its value, or a list of values if the name occurs several times. */
+export function objectOf<Value extends string | object>(
+  pairs: Iterable<readonly [name: string, value: Value]>,
+): Record<string, Value | Value[]> {
+  const object: Record<string, Value | Value[]> = Object.create(null);
+  for (const [name, value] of pairs) {
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (Array.isArray(known)) known.push(value);
+    else object[name] = [known, value];
+  }
+  return object;
 }
 
 /** Names and values of a text without escapes. */

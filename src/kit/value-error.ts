@@ -1,5 +1,4 @@
-import { isPackageFile } from "./package-folder.js";
-import { placeOf } from "./stack-place.js";
+import { isPackageFile, placeOf } from "./package-folder.js";
 
 /**
  * A value that a caller gave and that cannot be used: an unknown option, a wrong type, an impossible setting. Its stack begins

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Session } from "../engines/db/database.js";
+import { deferred } from "../kit/deferred.js";
 import { within } from "../kit/time/within.js";
 import { MigrationError } from "./errors.js";
 
@@ -26,18 +27,15 @@ const turns = new WeakMap<Database, Promise<unknown>>();
  */
 export async function inTurn<T>(database: Database, options: LockOptions, run: () => Promise<T>): Promise<T> {
   const before = turns.get(database);
-  let end!: () => void;
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const ended = deferred<void>();
   // A runner that stopped waiting leaves the queue, but those before it are still in it.
-  const own = Promise.all([before, ended]);
+  const own = Promise.all([before, ended.promise]);
   turns.set(database, own);
   try {
     if (before !== undefined) await waitFor(before, options);
     return await run();
   } finally {
-    end();
+    ended.resolve();
     void own.then(() => turns.get(database) === own && turns.delete(database));
   }
 }

@@ -42,5 +42,3 @@ export const op = {
   sql,
   run,
 };
-
-export type OperationName = keyof typeof op;

@@ -1,4 +1,4 @@
-import { placeOf } from "../kit/stack-place.js";
+import { placeOf } from "../kit/package-folder.js";
 
 /** A place in the source: `/app/src/books.ts:12:5`. */
 export type Place = () => string | null;

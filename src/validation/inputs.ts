@@ -1,4 +1,5 @@
 import type { Form, FormFile } from "../http/body/form.js";
+import { objectOf } from "../http/query.js";
 import type { Request } from "../http/request.js";
 import { coercion } from "./coerce.js";
 import { jsonSchemaOf } from "./json-schema.js";
@@ -50,15 +51,11 @@ function headerReader(schema: StandardSchema): Read {
 
 /** One property per name, a list where it was given several times; files as the standard `File` that libraries know. */
 function formObject(form: Form): Record<string, unknown> {
-  const object: Record<string, unknown> = Object.create(null);
-  for (const [name, given] of form) {
-    const value = typeof given === "string" ? given : toFile(given);
-    const known = object[name];
-    if (known === undefined) object[name] = value;
-    else if (Array.isArray(known)) known.push(value);
-    else object[name] = [known, value];
-  }
-  return { ...object };
+  const entries = Array.from(
+    form,
+    ([name, given]) => [name, typeof given === "string" ? given : toFile(given)] as const,
+  );
+  return { ...objectOf(entries) };
 }
 
 function toFile(file: FormFile): File {

@@ -1,5 +1,6 @@
 import { type HttpError, httpError } from "../errors/http-error.js";
 import { isToken } from "../http/fields/headers.js";
+import { isSameHost } from "../http/peer/host-name.js";
 import type { Request } from "../http/request.js";
 import { normalized, type Origins, type SocketSettings } from "./options.js";
 
@@ -56,23 +57,6 @@ function isOriginAllowed(request: Request, origins: Origins | null): boolean {
   // Only `true` counts: a promise must not let everybody through.
   if (typeof origins === "function") return origins(origin, request) === true;
   if (origin === undefined || origins === "*") return true;
-  if (origins === null) return isSameHost(origin, authorityOf(request));
+  if (origins === null) return isSameHost(origin, request.url);
   return origins.includes("*") || origins.includes(normalized(origin));
-}
-
-/** The host that the client used; behind a trusted proxy, the host that the proxy reports. */
-function authorityOf(request: Request): string {
-  const [, , host = ""] = request.url.split("/", 3);
-  return host;
-}
-
-/** The scheme is ignored: a proxy may use another one with the client than with this server. */
-function isSameHost(origin: string, host: string): boolean {
-  try {
-    const url = new URL(origin);
-    if (url.protocol !== "http:" && url.protocol !== "https:") return false;
-    return url.origin === origin.toLowerCase() && url.host === new URL(`${url.protocol}//${host}`).host;
-  } catch {
-    return false;
-  }
 }

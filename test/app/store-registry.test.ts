@@ -5,9 +5,9 @@ it("The store of the user's options takes precedence over a shared one, and a sh
   const registry = new StoreRegistry();
   const [given, shared, local] = ["given", "shared", "local"].map((name) => ({ name }) as never);
   const request = { holds: "sessions", local: () => local! };
-  expect(registry.choose("sessions", request)).toBe(local);
+  expect(registry.store("sessions", request)).toBe(local);
   registry.share("sessions", shared!);
-  expect(registry.choose("sessions", request)).toBe(shared);
-  expect(registry.choose("sessions", { ...request, given: given! })).toBe(given);
-  expect(registry.choose("sessions", { ...request, given: null })).toBe(shared);
+  expect(registry.store("sessions", request)).toBe(shared);
+  expect(registry.store("sessions", { ...request, given: given! })).toBe(given);
+  expect(registry.store("sessions", { ...request, given: null })).toBe(shared);
 });

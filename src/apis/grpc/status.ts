@@ -22,7 +22,7 @@ export const GrpcStatus = {
 export type GrpcStatusName = keyof typeof GrpcStatus;
 export type GrpcStatusCode = (typeof GrpcStatus)[GrpcStatusName];
 
-export const statusNames: readonly GrpcStatusName[] = Object.keys(GrpcStatus) as GrpcStatusName[];
+const statusNames: readonly GrpcStatusName[] = Object.keys(GrpcStatus) as GrpcStatusName[];
 
 export function statusName(code: number): GrpcStatusName {
   return statusNames[code] ?? "UNKNOWN";

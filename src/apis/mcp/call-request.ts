@@ -3,7 +3,6 @@ import { receivedBody } from "../../http/body/received-body.js";
 import { Request } from "../../http/request.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 import type { McpCall } from "./call.js";
-import { setCall } from "./calls.js";
 
 /** The request of a call, as a route has it: from the arguments, in place of the message of the client. */
 export interface CallTarget {
@@ -63,11 +62,10 @@ class CallSource implements RequestSource {
   }
 }
 
-/** The request of a call of a route: it passes the whole pipeline of the route. */
+/** The request of a call of a route: it passes the whole pipeline of the route. Its `mcp` is the call. */
 export function routeRequest(outer: Request, target: CallTarget, call: McpCall): Request {
   const request = new Request(new CallSource(outer, target));
-  setCall(request, call);
-  return request;
+  return Object.defineProperty(request, "mcp", { value: call });
 }
 
 /** The members of a call that are not those of the request that brought it. */

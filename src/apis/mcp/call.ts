@@ -1,4 +1,5 @@
 import { httpError } from "../../errors/http-error.js";
+import { deferred } from "../../kit/deferred.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { isRecord } from "../../kit/own-property.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -146,10 +147,7 @@ export class McpCall {
     const id = nodeCrypto().randomUUID();
     const reply = this.#questions.ask(id, session.id);
     this.#exchange.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    let reject: (error: unknown) => void = () => {};
-    const over = new Promise<never>((_, fail) => {
-      reject = fail;
-    });
+    const { promise: over, reject } = deferred<never>();
     this.#ended.add(reject);
     try {
       const { result, error } = await Promise.race([reply, over]);

@@ -14,7 +14,7 @@ import {
 import { isStandardSchema, type StandardSchema } from "../../validation/standard-schema.js";
 import type { McpCall } from "./call.js";
 import type { PromptMessage } from "./content.js";
-import type { UriTemplate } from "./uri-template.js";
+import { type UriTemplate, uriTemplate } from "./uri-template.js";
 
 /** Hints for clients on what a tool does. They prove nothing. */
 export interface ToolAnnotations {
@@ -135,17 +135,14 @@ export function readTool([name, given, handler]: readonly unknown[]): DeclaredTo
   return { ...toolOptions.read([given], owner), name: name as string, handler: checkedHandler(handler, owner) };
 }
 
-export function readResource(
-  [uri, given, handler]: readonly unknown[],
-  templateOf: (uri: string) => UriTemplate | null,
-): DeclaredResource {
+export function readResource([uri, given, handler]: readonly unknown[]): DeclaredResource {
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:\S+$/.test(uri)) {
     throw new ValueError(`resource() takes a URI such as "notes://today" or "notes://{day}", not ${show(uri)}`);
   }
   const owner = `the resource ${uri}`;
   const settings = resourceOptions.read([given], owner);
   const name = settings.name ?? uri.split(/[/:]/).findLast((part) => part !== "" && !part.includes("{")) ?? uri;
-  return { ...settings, uri, name, template: templateOf(uri), handler: checkedHandler(handler, owner) };
+  return { ...settings, uri, name, template: uriTemplate(uri), handler: checkedHandler(handler, owner) };
 }
 
 export function readPrompt([name, given, handler]: readonly unknown[]): DeclaredPrompt {

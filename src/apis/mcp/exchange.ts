@@ -1,5 +1,6 @@
 import { jsonResponse, Response } from "../../http/response.js";
 import type { SseEvent } from "../../http/sse.js";
+import { deferred } from "../../kit/deferred.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import type { RpcError } from "./protocol.js";
 import type { McpSession } from "./sessions.js";
@@ -47,7 +48,7 @@ export class Exchange {
   /** Resolves when it is known whether the response is JSON or a stream. */
   readonly response: Promise<Response>;
   readonly #settings: ExchangeSettings;
-  #resolve: (response: Response) => void = () => {};
+  readonly #resolve: (response: Response) => void;
   /** The messages that are kept, the first of them with the number `#first`. */
   readonly #texts: string[] = [];
   #first = 0;
@@ -66,9 +67,7 @@ export class Exchange {
     this.session = settings.session;
     this.canStream = settings.canStream;
     this.#missing = settings.calls;
-    this.response = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
+    ({ promise: this.response, resolve: this.#resolve } = deferred());
     if (settings.canStream) this.#later(quietMs, () => this.#open());
   }
 

@@ -91,7 +91,8 @@ const plainFeature = feature<PlainFace>({
     prompt: (host, ...given) => handleOf(host).prompt(given),
   },
   values: { mcp: (host) => handleOf(host) },
-  requestMembers: { mcp: (host, request) => handleOf(host).callOf(request) },
+  // The request of a call has its own.
+  requestMembers: { mcp: () => null },
   routeOptions: { mcp: { check: isRouteTool } },
   prepare: (host) => handleOf(host).prepare(),
   ready: (host) => handleOf(host).listen(),

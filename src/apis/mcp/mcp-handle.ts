@@ -1,8 +1,5 @@
 import type { Host } from "../../feature/host.js";
-import type { Request } from "../../http/request.js";
 import { ValueError } from "../../kit/value-error.js";
-import type { McpCall } from "./call.js";
-import { callOf } from "./calls.js";
 import type { McpConfig } from "./config.js";
 import {
   type DeclaredPrompt,
@@ -13,7 +10,6 @@ import {
   readTool,
 } from "./declared.js";
 import type { RunningMcp } from "./start.js";
-import { uriTemplate } from "./uri-template.js";
 
 /** The MCP endpoint of one application, before and after its start. */
 export class McpHandle {
@@ -37,15 +33,11 @@ export class McpHandle {
   }
 
   resource(given: readonly unknown[]): void {
-    this.#resources.push(readResource(given, uriTemplate));
+    this.#resources.push(readResource(given));
   }
 
   prompt(given: readonly unknown[]): void {
     this.#prompts.push(readPrompt(given));
-  }
-
-  callOf(request: Request): McpCall | null {
-    return callOf(request);
   }
 
   updated(uri: string): void {

@@ -5,6 +5,7 @@ import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
+import { Pace } from "../../kit/time/pace.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import type { BreakerSettings } from "./options.js";
 import type { Admission, Breaker, BreakerStore, Outcome } from "./store.js";
@@ -17,7 +18,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
   readonly #route: string;
   readonly #failureCodes: ReadonlySet<number>;
   readonly #logger: Logger;
-  #complainedAt = Number.NEGATIVE_INFINITY;
+  readonly #pace = new Pace();
 
   constructor(route: string, settings: BreakerSettings, store: BreakerStore, logger: Logger) {
     const { failureThreshold, resetTimeout, halfOpenTarget, failureCodes } = settings;
@@ -96,10 +97,9 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
   }
 
   #complain(error: unknown): void {
-    const now = performance.now();
-    if (now - this.#complainedAt < 10_000) return;
-    this.#complainedAt = now;
-    this.#logger.error(`the store of the circuit of ${this.#route} failed: requests pass`, { error });
+    const more = this.#pace.next();
+    if (more !== null)
+      this.#logger.error(`the store of the circuit of ${this.#route} failed: requests pass`, { error, ...more });
   }
 }
 

@@ -1,6 +1,7 @@
 import { httpError } from "../../errors/http-error.js";
 import { hostCookieName, serializeCookie } from "../../http/fields/cookies.js";
 import { addVary } from "../../http/fields/response-fields.js";
+import { isSameHost } from "../../http/peer/host-name.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -105,18 +106,5 @@ function isFromElsewhere(request: Request): boolean {
   const site = request.source.header("sec-fetch-site");
   if (site !== undefined) return site !== "same-origin" && site !== "none";
   const origin = request.source.header("origin");
-  return origin !== undefined && !isOwnHost(origin, request);
-}
-
-/** The scheme is ignored: a proxy may use another one with the client than with this server. */
-function isOwnHost(origin: string, request: Request): boolean {
-  try {
-    const given = new URL(origin);
-    const own = new URL(request.url);
-    // The default port depends on the scheme.
-    own.protocol = given.protocol;
-    return given.origin === origin && /^https?:$/.test(given.protocol) && given.host === own.host;
-  } catch {
-    return false;
-  }
+  return origin !== undefined && !isSameHost(origin, request.url);
 }

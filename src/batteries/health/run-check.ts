@@ -1,5 +1,6 @@
 import { describeError } from "../../errors/describe.js";
 import { show } from "../../kit/options.js";
+import { within } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import { hideUrlPasswords } from "../../logging/secrets.js";
 import type { CheckOutcome, CheckSettings, HealthResult, HealthStatus, RegisteredCheck } from "./check.js";
@@ -60,16 +61,17 @@ class CheckRuns {
   #bounded(): Promise<HealthResult> {
     const { check, timeout } = this.#registered;
     const abort = new AbortController();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        const error = new TimeUp(`it did not answer within ${timeout} s`);
-        reject(error);
-        abort.abort(error);
-      }, timeout * 1000);
-      // Inside a promise, a synchronous throw is a rejection too.
-      const answer = Promise.resolve().then(() => check({ signal: abort.signal }));
-      answer.then(resolve, reject).finally(() => clearTimeout(timer));
-    });
+    const late = (): never => {
+      const error = new TimeUp(`it did not answer within ${timeout} s`);
+      abort.abort(error);
+      throw error;
+    };
+    // Inside a promise, a synchronous throw is a rejection too.
+    return within(
+      Promise.resolve().then(() => check({ signal: abort.signal })),
+      timeout * 1000,
+      late,
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { mediaRanges } from "../../http/fields/accept.js";
 import type { Family } from "./family.js";
 
 export const textType = "text/plain; version=0.0.4; charset=utf-8";
@@ -27,16 +28,9 @@ export function openMetricsFormat(families: readonly Family[]): string {
 /** True if OpenMetrics is accepted, and rated at least as high as plain text: Prometheus rates both. */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   if (!accept?.includes("application/openmetrics-text")) return false;
-  let plain = 0;
-  let open = 0;
-  for (const item of accept.toLowerCase().split(",")) {
-    const [type, ...parameters] = item.split(";").map((part) => part.trim());
-    const given = parameters.find((parameter) => parameter.startsWith("q="));
-    const quality = given === undefined ? 1 : Number(given.slice(2)) || 0;
-    if (type === "application/openmetrics-text") open = Math.max(open, quality);
-    else if (type === "text/plain") plain = Math.max(plain, quality);
-  }
-  return open > 0 && open >= plain;
+  const ranges = mediaRanges(accept);
+  const open = ranges.get("application/openmetrics-text") ?? 0;
+  return open > 0 && open >= (ranges.get("text/plain") ?? 0);
 }
 
 function openMetricsFamily(name: string, type: Family["type"]): readonly [name: string, type: string] {

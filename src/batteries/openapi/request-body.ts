@@ -30,7 +30,7 @@ function hasFiles(form: AnySchema, components: SchemaComponents): boolean {
 }
 
 /** True if a request may come without a body: if the schema accepts `undefined`, which it is given then. */
-export function acceptsNothing(schema: unknown): boolean {
+function acceptsNothing(schema: unknown): boolean {
   if (isBodyValidator(schema) || !isStandardSchema(schema)) return false;
   return accepts(schema, undefined);
 }

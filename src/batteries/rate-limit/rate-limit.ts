@@ -6,6 +6,7 @@ import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";
 import type { Logger } from "../../kit/logger.js";
+import { Pace } from "../../kit/time/pace.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
 import type { RateLimitConfig } from "./config.js";
@@ -26,7 +27,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
   #own: RateLimiter | null = null;
   readonly #adaptive: AdaptiveLimit | null;
   readonly #logger: Logger;
-  #complainedAt = Number.NEGATIVE_INFINITY;
+  readonly #pace = new Pace();
 
   constructor(name: string, config: RateLimitConfig, store: RateLimitStore, fallback: RateLimitStore, logger: Logger) {
     const { kind, maxKeys } = config;
@@ -103,11 +104,10 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
   }
 
   #complain(error: unknown): void {
-    const now = performance.now();
-    if (now - this.#complainedAt < 10_000) return;
-    this.#complainedAt = now;
+    const more = this.#pace.next();
+    if (more === null) return;
     const what = this.#config.onStoreError === "deny" ? "requests are refused" : "each machine counts for itself";
-    this.#logger.error(`the store of the rate limit failed: ${what}`, { error });
+    this.#logger.error(`the store of the rate limit failed: ${what}`, { error, ...more });
   }
 }
 

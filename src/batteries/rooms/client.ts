@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from "../../kit/deferred.js";
 import type { StoredMessage } from "./store.js";
 
 /** A message as it is sent to the clients of this process. Made once for all of them. */
@@ -57,7 +58,7 @@ export class ClientBuffer<Item> {
   readonly #limits: BufferLimits;
   readonly #items: Waiting<Item>[] = [];
   #size = 0;
-  #draining: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
+  #draining: Deferred<void> | null = null;
 
   constructor(limits: BufferLimits) {
     this.#limits = limits;
@@ -93,14 +94,7 @@ export class ClientBuffer<Item> {
   /** Null if at least half of the buffer is free; otherwise resolves as soon as it is. */
   drained(): Promise<void> | null {
     if (this.#isRoomy) return null;
-    if (this.#draining === null) {
-      let resolve = (): void => {};
-      const promise = new Promise<void>((resolved) => {
-        resolve = resolved;
-      });
-      this.#draining = { promise, resolve };
-    }
-    return this.#draining.promise;
+    return (this.#draining ??= deferred()).promise;
   }
 
   get #isRoomy(): boolean {

@@ -1,3 +1,4 @@
+import { decrypt, encrypt } from "../../kit/box.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 
 /** Turns text into something that only a holder of the secret can make, or read. */
@@ -9,34 +10,17 @@ export interface Seal {
 
 export type Secret = string | Uint8Array;
 
-const ivBytes = 12;
-const tagBytes = 16;
-
 /** AES-256-GCM: the client can neither read nor change the data. The first secret seals, all of them open. */
 export function encryptedSeal(secrets: readonly Secret[], purpose: string): Seal {
   const keys = derivedKeys(secrets, `encrypt ${purpose}`);
-  const associated = Buffer.from(purpose);
   return {
-    seal(text) {
-      const iv = nodeCrypto().randomBytes(ivBytes);
-      const cipher = nodeCrypto()
-        .createCipheriv("aes-256-gcm", keys()[0]!, iv, { authTagLength: tagBytes })
-        .setAAD(associated);
-      const body = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url");
-    },
+    seal: (text) => encrypt(keys()[0]!, text, purpose).toString("base64url"),
     open(sealed) {
       const bytes = decode(sealed);
-      if (bytes === null || bytes.length < ivBytes + tagBytes) return null;
-      const iv = bytes.subarray(0, ivBytes);
-      const tag = bytes.subarray(ivBytes, ivBytes + tagBytes);
-      const body = bytes.subarray(ivBytes + tagBytes);
+      if (bytes === null) return null;
       for (const key of keys()) {
-        const decipher = nodeCrypto().createDecipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
-        decipher.setAAD(associated).setAuthTag(tag);
         try {
-          const text = decipher.update(body);
-          return Buffer.concat([text, decipher.final()]).toString("utf8");
+          return decrypt(key, bytes, purpose);
         } catch {
           // Sealed with another key, or not sealed at all.
         }

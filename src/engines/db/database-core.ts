@@ -13,8 +13,6 @@ import type { PinnedTransaction } from "./transaction/pinned.js";
 
 /** Milliseconds between looks at the connections. */
 const watchInterval = 500;
-/** Milliseconds that work under way gets when the database is closed. */
-const closeGrace = 5000;
 
 /** The state that the views of one database share. */
 export interface DatabaseCore {
@@ -57,8 +55,7 @@ export async function startCore(core: DatabaseCore): Promise<void> {
   const { config, logger, listeners } = core;
   const { engine, pool } = await openPool(config, logger, listeners);
   const timer = setInterval(() => {
-    if (config.idleTimeout > 0) pool.closeIdle(performance.now() - config.idleTimeout * 1000);
-    pool.retireOld(performance.now());
+    pool.tend();
     engine.watch(pool);
     core.replicas?.tick();
   }, watchInterval).unref();
@@ -72,7 +69,7 @@ export async function stopCore({ running, defaults, listeners, replicas }: Datab
   clearInterval(running.timer);
   listeners.clear();
   await replicas?.close();
-  await running.pool.close(closeGrace);
+  await running.pool.close();
   await running.engine.close();
 }
 

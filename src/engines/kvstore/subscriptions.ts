@@ -7,11 +7,6 @@ import { Subscriber } from "./connection/subscriber.js";
 import type { Ioredis } from "./load-ioredis.js";
 import { escapePattern } from "./scan.js";
 
-export interface KvMessage {
-  readonly channel: string;
-  readonly message: string;
-}
-
 export type MessageHandler = (message: string, channel: string) => unknown;
 
 export interface SubscribeOptions {

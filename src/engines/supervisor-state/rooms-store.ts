@@ -19,7 +19,7 @@ export class MachineRoomStore implements RoomStore {
   readonly #watched = new Map<string, Map<string, StoredMember>>();
 
   /** One history at a time is read, page by page, however many clients come back at once. */
-  #reading: Promise<void> = Promise.resolve();
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(link: SupervisorLink) {
     this.#link = link;
@@ -54,18 +54,10 @@ export class MachineRoomStore implements RoomStore {
     return this.#rooms.ask("send", [room, text], room.length + text.length + 64);
   }
 
-  async since(room: string, after: number): Promise<StoredHistory> {
-    const before = this.#reading;
-    let done = (): void => {};
-    this.#reading = new Promise((resolve) => {
-      done = resolve;
-    });
-    await before;
-    try {
-      return await this.#pages(room, after);
-    } finally {
-      done();
-    }
+  since(room: string, after: number): Promise<StoredHistory> {
+    const turn = this.#reading.then(() => this.#pages(room, after));
+    this.#reading = turn.catch(() => undefined);
+    return turn;
   }
 
   async #pages(room: string, after: number): Promise<StoredHistory> {

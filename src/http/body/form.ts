@@ -1,7 +1,7 @@
 import { httpError } from "../../errors/http-error.js";
 import { utf8Of } from "../../kit/encoding.js";
 import { parseParameters } from "../fields/parameters.js";
-import { decodePairs } from "../query.js";
+import { decodePairs, objectOf } from "../query.js";
 import { checkFormText, formText, multipartBoundary } from "./multipart.js";
 import { type MultipartLimits, MultipartParser } from "./multipart-parser.js";
 import type { PartHead } from "./part-head.js";
@@ -89,14 +89,7 @@ export class Form implements Iterable<[name: string, value: FormValue]> {
 
   /** The fields without the files: a string per name, or a list of strings if the name occurs several times. */
   toJSON(): Record<string, string | string[]> {
-    const object: Record<string, string | string[]> = Object.create(null);
-    for (const [name, value] of this.fields) {
-      const known = object[name];
-      if (known === undefined) object[name] = value;
-      else if (typeof known === "string") object[name] = [known, value];
-      else known.push(value);
-    }
-    return object;
+    return objectOf(this.fields);
   }
 }
 

@@ -28,3 +28,18 @@ export function isLocalhost(name: string): boolean {
 export function isPrivateHost(name: string): boolean {
   return isLocalhost(name) || !name.includes(".") || addressOf(name) !== null || /\.(?:test|internal)$/.test(name);
 }
+
+/**
+ * True if a page of this origin is of the host of the URL, which is that of a request. The scheme is ignored: a proxy may use
+ * another one with the client than with this server.
+ */
+export function isSameHost(origin: string, url: string): boolean {
+  try {
+    const [page, own] = [new URL(origin), new URL(url)];
+    // The default port depends on the scheme.
+    own.protocol = page.protocol;
+    return /^https?:$/.test(page.protocol) && page.origin === origin.toLowerCase() && page.host === own.host;
+  } catch {
+    return false;
+  }
+}

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ColumnState, SchemaState, TableState } from "../../orm/schema/state.js";
+import type { ColumnState, SchemaState } from "../../orm/schema/state.js";
 import { has, own } from "../lookup.js";
 import type { ColumnChanges } from "../operations/read.js";
 import { computedFrom } from "../operations/restore.js";
 import { op } from "../operations.js";
-import type { Journal } from "./journal.js";
+import { type Journal, tablesThatStay } from "./journal.js";
 import type { Asker } from "./questions.js";
 
 /**
@@ -119,14 +119,4 @@ function changesOf(from: ColumnState, to: ColumnState): ColumnChanges {
     ...text("collation"),
     ...text("comment"),
   };
-}
-
-function tablesThatStay(
-  journal: Journal,
-  to: SchemaState,
-): { readonly name: string; readonly table: TableState; readonly wanted: TableState }[] {
-  return Object.entries(to.tables).flatMap(([name, wanted]) => {
-    const table = own(journal.state.tables, name);
-    return table === undefined ? [] : [{ name, table, wanted }];
-  });
 }

@@ -5,6 +5,7 @@ import { has, own } from "../lookup.js";
 import { sameFamily } from "../operations/casts.js";
 import { op } from "../operations.js";
 import type { Journal } from "./journal.js";
+import { isReused } from "./parts.js";
 
 /** Drops the foreign keys that are gone or different, and those that stand in the way of other changes. */
 export function dropForeignKeys(journal: Journal, to: SchemaState): void {
@@ -39,11 +40,10 @@ function goesByItself(
   foreignKey: ForeignKeyState,
 ): boolean {
   if (wanted === undefined) return true;
-  const reused = [wanted.unique, wanted.checks, wanted.foreignKeys, wanted.indexes].some((parts) => has(parts, key));
   const dropped = foreignKey.columns.some(
     (column) => !has(wanted.columns, column) && !table.columns[column]!.generated,
   );
-  return dropped && !reused;
+  return dropped && !isReused(wanted, key);
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { SchemaState } from "../../orm/schema/state.js";
+import type { SchemaState, TableState } from "../../orm/schema/state.js";
+import { own } from "../lookup.js";
 import type { Operation } from "../operation.js";
 
 /** The operations found so far, and the state after them. */
@@ -21,4 +22,15 @@ export function journalFrom(from: SchemaState): Journal {
       operations.push(operation);
     },
   };
+}
+
+/** The tables that are there before and after the changes, with both of their states. */
+export function tablesThatStay(
+  journal: Journal,
+  to: SchemaState,
+): { readonly name: string; readonly table: TableState; readonly wanted: TableState }[] {
+  return Object.entries(to.tables).flatMap(([name, wanted]) => {
+    const table = own(journal.state.tables, name);
+    return table === undefined ? [] : [{ name, table, wanted }];
+  });
 }

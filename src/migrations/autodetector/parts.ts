@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import { has, own } from "../lookup.js";
-import { withoutColumn } from "../operations/restore.js";
+import { missingOf, withoutColumn } from "../operations/restore.js";
 import { op } from "../operations.js";
-import type { Journal } from "./journal.js";
+import { type Journal, tablesThatStay } from "./journal.js";
 
 /** Drops unique constraints, checks and indexes that are gone or different, unless they go with a column. */
 export function dropParts(journal: Journal, to: SchemaState): void {
-  for (const [name, wanted] of Object.entries(to.tables)) {
-    const table = own(journal.state.tables, name);
-    if (table === undefined) continue;
+  for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     const rest = withoutDropped(name, table, wanted);
     for (const kind of ["unique", "checks", "indexes"] as const) {
       for (const [part, state] of Object.entries<unknown>(table[kind] ?? {})) {
@@ -23,9 +21,7 @@ export function dropParts(journal: Journal, to: SchemaState): void {
 
 /** Adds unique constraints, checks and indexes to existing tables, and sets comments of tables. */
 export function addParts(journal: Journal, to: SchemaState): void {
-  for (const [name, wanted] of Object.entries(to.tables)) {
-    const table = own(journal.state.tables, name);
-    if (table === undefined) continue;
+  for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     for (const [key, unique] of missingOf(table.unique, wanted.unique)) journal.add(op.addUnique(name, key, unique));
     for (const [key, sql] of missingOf(table.checks, wanted.checks)) journal.add(op.addCheck(name, key, sql));
     for (const [key, index] of missingOf(table.indexes, wanted.indexes)) journal.add(op.createIndex(name, key, index));
@@ -39,13 +35,6 @@ function withoutDropped(name: string, table: TableState, wanted: TableState): Ta
     .reduce((rest, column) => withoutColumn(name, rest, column).table, table);
 }
 
-function isReused(wanted: TableState, part: string): boolean {
+export function isReused(wanted: TableState, part: string): boolean {
   return [wanted.unique, wanted.checks, wanted.foreignKeys, wanted.indexes].some((parts) => has(parts, part));
-}
-
-function missingOf<T>(
-  current: Readonly<Record<string, T>> | undefined,
-  wanted: Readonly<Record<string, T>> | undefined,
-): [string, T][] {
-  return Object.entries(wanted ?? {}).filter(([name]) => !has(current, name));
 }

@@ -7,7 +7,7 @@ import type { DesiredSchema } from "../../orm/schema/state-of-models.js";
 import { MigrationError } from "../errors.js";
 import { has, own } from "../lookup.js";
 import { op } from "../operations.js";
-import type { Journal } from "./journal.js";
+import { type Journal, tablesThatStay } from "./journal.js";
 import type { Asker } from "./questions.js";
 
 export function renameEnums(journal: Journal, to: SchemaState, ask: Asker): void {
@@ -81,9 +81,7 @@ export function renameColumns(journal: Journal, desired: DesiredSchema, ask: Ask
 
 /** The constraints and indexes that are the same under another name. */
 export function renameParts(journal: Journal, to: SchemaState): void {
-  for (const [name, table] of Object.entries(to.tables)) {
-    const current = own(journal.state.tables, name);
-    if (current === undefined) continue;
+  for (const { name, table: current, wanted: table } of tablesThatStay(journal, to)) {
     if (isDeepStrictEqual(current.primaryKey, table.primaryKey) && current.primaryKeyName !== table.primaryKeyName) {
       journal.add(op.renameConstraint(name, primaryKeyName(name, current), primaryKeyName(name, table)));
     }

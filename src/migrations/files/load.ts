@@ -48,7 +48,7 @@ export function readMigration(name: string, given: unknown, source = `migration 
   return { name, dependsOn, replaces, transaction, operations, checksum, ...(assured !== undefined && { assured }) };
 }
 
-export function folderOf(directory: string | URL): string {
+function folderOf(directory: string | URL): string {
   return directory instanceof URL || directory.startsWith("file:") ? fileURLToPath(directory) : directory;
 }
 

@@ -16,7 +16,7 @@ const families: readonly (readonly string[])[] = [
  * True if PostgreSQL itself converts one type to the other and checks every value. An explicit cast would silently cut
  * a text that is too long for the new type.
  */
-export function convertsByItself(from: string, to: string): boolean {
+function convertsByItself(from: string, to: string): boolean {
   if (isArray(from) !== isArray(to)) return !isArray(to) && isText(to);
   return sameFamily(from, to) || (!isArray(to) && isText(to));
 }

@@ -70,7 +70,7 @@ export function readColumn(owner: string, given: unknown): ColumnState {
 }
 
 /** Refuses what no column of PostgreSQL can be. */
-export function checkColumn(owner: string, column: ColumnState): void {
+function checkColumn(owner: string, column: ColumnState): void {
   if (/^(small|big)?serial$/.test(column.type)) {
     const type = column.type.replace("serial", "int").replace(/^int$/, "integer");
     throw new ValueError(`${owner}: ${column.type} is no type of a column; use { type: "${type}", identity: true }`);

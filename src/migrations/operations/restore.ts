@@ -19,7 +19,7 @@ import {
 import type { ColumnState, IndexState, TableState } from "../../orm/schema/state.js";
 import { tidyTable } from "../../orm/schema/tidy.js";
 import { mentions } from "../files/sql-text.js";
-import { put } from "../lookup.js";
+import { has, put } from "../lookup.js";
 
 export interface Taken {
   readonly table: TableState;
@@ -49,7 +49,7 @@ export function withoutColumn(name: string, table: TableState, column: string): 
 }
 
 /** A table without the checks and indexes whose expressions speak of a column. */
-export function withoutMentions(name: string, table: TableState, column: string): Taken {
+function withoutMentions(name: string, table: TableState, column: string): Taken {
   const checks = Object.entries(table.checks ?? {}).filter(([, sql]) => mentions(sql, column));
   const indexes = Object.entries(table.indexes ?? {}).filter(([, index]) => indexMentions(index, column));
   const without = <T>(
@@ -108,7 +108,7 @@ export function addColumnStatements(table: string, name: string, column: ColumnS
   ];
 }
 
-export function indexColumns(index: IndexState): string[] {
+function indexColumns(index: IndexState): string[] {
   return [...index.on.flatMap((part) => partOf(part).column ?? []), ...(index.include ?? [])];
 }
 
@@ -116,9 +116,10 @@ function indexMentions(index: IndexState, column: string): boolean {
   return mentions(index.where, column) || index.on.some((part) => mentions(partOf(part).expression, column));
 }
 
-function missingOf<T>(
+/** The members that `to` has and `from` has not. */
+export function missingOf<T>(
   from: Readonly<Record<string, T>> | undefined,
   to: Readonly<Record<string, T>> | undefined,
 ): [string, T][] {
-  return Object.entries(to ?? {}).filter(([name]) => from === undefined || !Object.hasOwn(from, name));
+  return Object.entries(to ?? {}).filter(([name]) => !has(from, name));
 }

@@ -1,4 +1,5 @@
 import { notStarted } from "../../kit/before-start.js";
+import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import type { Decider } from "./decider.js";
@@ -87,20 +88,33 @@ export class EventStore {
    * with `archived: true` and subscriptions find them. Returns the number of events.
    */
   async archive(stream: string): Promise<number> {
-    return this.#open().archive(stream);
+    checkName("a stream", stream);
+    return this.storage.archive(stream);
   }
 
   /** Moves the events of a stream back from the archive, and opens the stream. */
   async restore(stream: string): Promise<number> {
-    return this.#open().restore(stream);
+    checkName("a stream", stream);
+    return this.storage.restore(stream);
   }
 
   /**
    * Moves the events of a stream before a version to the archive, or deletes them. The stream must have a snapshot of that
    * version or a later one.
    */
-  async truncateBefore(stream: string, version: number, options: TruncateOptions = {}): Promise<number> {
-    return this.#open().truncateBefore(stream, version, options);
+  async truncateBefore(stream: string, version: number, { archive = true }: TruncateOptions = {}): Promise<number> {
+    const { storage } = this;
+    checkName("a stream", stream);
+    if (!Number.isSafeInteger(version) || version < 1) {
+      throw new ValueError(`truncateBefore takes a version of at least 1, not ${show(version)}`);
+    }
+    const snapshot = await storage.loadSnapshot(stream);
+    if (snapshot === null || snapshot.version < version) {
+      throw new ValueError(
+        `events before version ${version} are needed: the snapshot of the stream is of version ${snapshot?.version ?? 0}`,
+      );
+    }
+    return storage.truncate(stream, version, archive);
   }
 
   /** Archives the streams that option `archive` names, now. A worker also does that at intervals. */
@@ -122,12 +136,13 @@ export class EventStore {
    * deleted too. Returns the streams, so that projections can be corrected.
    */
   async forget(subject: string): Promise<ForgetResult> {
-    return this.#open().forget(subject);
+    checkName("a subject", subject);
+    return { streams: await this.#open().personalKeys.forget(subject) };
   }
 
   /** Wraps all keys of persons with the first secret of `personalKeys`; afterwards the others can be removed. */
   async rotatePersonalKeys(): Promise<number> {
-    return this.#open().rotatePersonalKeys();
+    return this.#open().personalKeys.rotate();
   }
 
   /** The repository of a class of aggregates. */

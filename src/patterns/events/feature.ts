@@ -100,7 +100,7 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
 });
 
 /** The event store of an application; `needs` names the member that was read, for the error without one. */
-export function eventStoreOf(host: Host, needs: string): EventStore {
+function eventStoreOf(host: Host, needs: string): EventStore {
   const state = stateOf(host);
   if (state.config === null) throw new Error(`${needs} needs app.enableEventSourcing()`);
   return (state.store ??= new EventStore());

@@ -1,5 +1,6 @@
 import type { Meter } from "../../batteries/metrics/feature.js";
-import type { HeaderReader, Span, Tracer } from "../../kit/tracer.js";
+import { inSpan, readerOf } from "../../durable/stored-trace.js";
+import type { Tracer } from "../../kit/tracer.js";
 import type { EventMetadata, RecordedEvent } from "./event.js";
 import type { RunnerProgress } from "./subscription-runner.js";
 
@@ -33,7 +34,7 @@ export class EventMonitor {
     };
     const span = this.#tracer.start(`append ${category}`, attributes, { kind: "producer" });
     const { traceparent, tracestate } = span.headers();
-    return within(span, () => work({ traceparent, tracestate }));
+    return inSpan(span, () => work({ traceparent, tracestate }));
   }
 
   /** Runs the handler of one event as a span of the trace that has appended it. */
@@ -45,8 +46,8 @@ export class EventMonitor {
       "messaging.message.id": event.id,
       "stoa.event.type": event.type,
     };
-    const options = { kind: "consumer", from: contextOf(event) } as const;
-    return within(this.#tracer.start(`process ${subscription}`, attributes, options), work);
+    const options = { kind: "consumer", from: readerOf(event.metadata) } as const;
+    return inSpan(this.#tracer.start(`process ${subscription}`, attributes, options), work);
   }
 
   /**
@@ -57,11 +58,11 @@ export class EventMonitor {
     if (this.#tracer === null || events.length === 0) return work();
     const name = labelOf(subscription);
     const attributes = { ...processing(name), "messaging.batch.message_count": events.length };
-    const contexts = new Map(events.map((event) => [event.metadata["traceparent"], contextOf(event)]));
+    const contexts = new Map(events.map((event) => [event.metadata["traceparent"], readerOf(event.metadata)]));
     contexts.delete(undefined);
     const all = [...contexts.values()].slice(0, mostLinks);
     const origin = all.length === 1 ? { from: all[0] } : { links: all };
-    return within(this.#tracer.start(`process ${name}`, attributes, { kind: "consumer", ...origin }), work);
+    return inSpan(this.#tracer.start(`process ${name}`, attributes, { kind: "consumer", ...origin }), work);
   }
 
   /** Counts and times the work on a batch of events. */
@@ -96,25 +97,6 @@ function processing(subscription: string) {
     "messaging.operation.type": "process",
     "messaging.destination.subscription.name": subscription,
   };
-}
-
-/** The trace context that an event was appended with. */
-function contextOf({ metadata }: RecordedEvent): HeaderReader {
-  return (name) => {
-    const value = metadata[name];
-    return typeof value === "string" ? value : undefined;
-  };
-}
-
-async function within<T>(span: Span, work: () => Promise<T>): Promise<T> {
-  try {
-    const result = await span.run(work);
-    span.end();
-    return result;
-  } catch (error) {
-    span.end(error);
-    throw error;
-  }
 }
 
 function counters({ metrics, named, durationBuckets }: Meter, progress: () => Iterable<RunnerProgress>) {

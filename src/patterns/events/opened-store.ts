@@ -1,22 +1,18 @@
 import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Database, Queries, Transaction } from "../../engines/db/database.js";
 import type { Logger } from "../../kit/logger.js";
-import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
-import type { AggregateClass, AnyAggregate } from "./aggregate.js";
 import { expectedNumber, readEvents } from "./append-input.js";
 import { noteAppend } from "./cause.js";
 import type { EventSourcingConfig } from "./config.js";
-import type { Decider } from "./decider.js";
 import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js";
-import { categoryOf, type EventMap, type EventMetadata, type NewEvent, type RecordedEvent } from "./event.js";
+import { categoryOf, type EventMetadata, type NewEvent, type RecordedEvent } from "./event.js";
 import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
-import type { AppendOptions, AppendResult, ForgetResult, TruncateOptions } from "./options.js";
+import type { AppendOptions, AppendResult } from "./options.js";
 import type { PersonalFields } from "./personal/personal.js";
 import type { PersonalData } from "./personal/personal-data.js";
 import type { SubjectKeys } from "./personal/subject-keys.js";
-import { AggregateWork, DeciderWork, type RepositorySource } from "./repository-work.js";
 import { Snapshots } from "./snapshots.js";
 import type { AppendOutcome, EventStorage, EventToStore, ExpectedNumber } from "./storage/storage.js";
 import type { Upcasters } from "./upcasters.js";
@@ -34,7 +30,7 @@ interface InlineProjection {
 }
 
 /** The parts of the event store that need a storage. They are loaded at the start of applications that have enabled it. */
-export class OpenedStore implements RepositorySource {
+export class OpenedStore {
   constructor(
     readonly storage: EventStorage,
     readonly config: EventSourcingConfig,
@@ -123,31 +119,6 @@ export class OpenedStore implements RepositorySource {
     }
   }
 
-  /** Moves a stream to the archive. */
-  async archive(stream: string): Promise<number> {
-    checkName("a stream", stream);
-    return this.storage.archive(stream);
-  }
-
-  async restore(stream: string): Promise<number> {
-    checkName("a stream", stream);
-    return this.storage.restore(stream);
-  }
-
-  async truncateBefore(stream: string, version: number, { archive = true }: TruncateOptions): Promise<number> {
-    checkName("a stream", stream);
-    if (!Number.isSafeInteger(version) || version < 1) {
-      throw new ValueError(`truncateBefore takes a version of at least 1, not ${show(version)}`);
-    }
-    const snapshot = await this.storage.loadSnapshot(stream);
-    if (snapshot === null || snapshot.version < version) {
-      throw new ValueError(
-        `events before version ${version} are needed: the snapshot of the stream is of version ${snapshot?.version ?? 0}`,
-      );
-    }
-    return this.storage.truncate(stream, version, archive);
-  }
-
   /** Archives the streams that the policies name; returns their number. */
   async applyArchivePolicies(signal?: AbortSignal): Promise<number> {
     let total = 0;
@@ -172,33 +143,14 @@ export class OpenedStore implements RepositorySource {
     return total;
   }
 
-  async forget(subject: string): Promise<ForgetResult> {
-    checkName("a subject", subject);
-    return { streams: await this.#keys.forget(subject) };
-  }
-
-  rotatePersonalKeys(): Promise<number> {
-    return this.#keys.rotate();
-  }
-
   async close(): Promise<void> {
     await this.personal?.keys.close();
     await this.storage.close();
   }
 
-  get #keys(): SubjectKeys {
+  get personalKeys(): SubjectKeys {
     if (this.personal === null) throw new Error("personal data need option 'personalKeys' of enableEventSourcing()");
     return this.personal.keys;
-  }
-
-  aggregates<A extends AnyAggregate>(type: AggregateClass<A>, category: string): AggregateWork<A> {
-    return new AggregateWork(this, type, category);
-  }
-
-  decisions<State, Command, Events extends EventMap>(
-    decider: Decider<State, Command, Events>,
-  ): DeciderWork<State, Command, Events> {
-    return new DeciderWork(this, decider);
   }
 
   snapshots(category: string, version: number): Snapshots {

@@ -1,8 +1,6 @@
 import { createServer, type Server } from "node:http";
-import { createServer as createSecureServer } from "node:https";
-import { Server as NetServer, Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Server as TlsServer } from "node:tls";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
@@ -11,7 +9,7 @@ import { Clock } from "../clock.js";
 import { HeadParser } from "../http1/head.js";
 import { FieldLines, PreparedHeads } from "../http1/response-head.js";
 import { NetRequestSource } from "../http1/source.js";
-import { listenAt } from "../socket-server.js";
+import { SocketServer } from "../socket-server.js";
 import {
   type Dispatch,
   firstRequestGrace,
@@ -40,13 +38,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
   #closed = false;
   readonly #options: TransportOptions;
+  readonly #sockets: SocketServer;
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
   readonly #upgraded = new Set<Duplex>();
-  /** Sockets below TLS, so that handshakes under way can be ended too. */
-  readonly #raw = new Set<Duplex>();
-  /** TLS handshakes under way. */
-  #handshakes = 0;
   readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
   /** Sockets with a last request of an unknown method. Nothing more is read from them. */
   readonly #unread = new WeakSet<Duplex>();
@@ -58,8 +53,13 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     this.bodyMemory = new BodyMemory(options.maxBodyMemory);
     this.unread = new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
     this.clock = new Clock(options, () => this.#sweep());
+    this.#sockets = new SocketServer(
+      options,
+      ["http/1.1"],
+      (socket) => this.accept(socket),
+      () => this.#checkEmpty(),
+    );
     this.#server = this.#createServer();
-    this.#attach(this.#server);
   }
 
   get connections(): number {
@@ -67,21 +67,28 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   listen(address: ListenAddress): Promise<ListenAddress> {
-    return listenAt(this.#server, address, (error) => this.report(error));
+    // With this event node:http begins to look after the times of its connections.
+    this.#server.emit("listening");
+    return this.#sockets.listen(address);
   }
 
   accept(socket: Duplex): void {
-    const secure = this.#options.tls !== null;
-    // Its handshake, if it had one, was made elsewhere.
-    if (secure) this.#handshakes++;
-    // Node's way to hand a connection to an http.Server; an https.Server takes it behind the handshake.
-    this.#server.emit(secure ? "secureConnection" : "connection", socket);
+    const { maxConnections } = this.#options;
+    this.#open.add(socket);
+    socket.on("error", ignore);
+    socket.on("close", () => {
+      this.#open.delete(socket);
+      this.#checkEmpty();
+    });
+    // Node's way to hand a connection to an http.Server.
+    this.#server.emit("connection", socket);
+    if (this.#closed || (maxConnections > 0 && this.connections > maxConnections)) socket.destroy();
+    this.clock.start();
   }
 
   drain(): Promise<void> {
     this.draining = true;
-    // From Node.js 26 on, the `close` of http.Server also closes connections whose first request is on its way.
-    NetServer.prototype.close.call(this.#server);
+    this.#sockets.close();
     this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
     const rest = setTimeout(() => {
       this.#closed = true;
@@ -98,8 +105,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   destroy(): void {
     this.draining = true;
     this.#closed = true;
+    this.#sockets.destroy();
     this.#server.close();
-    for (const socket of [...this.#open, ...this.#upgraded, ...this.#raw]) socket.destroy();
+    for (const socket of [...this.#open, ...this.#upgraded]) socket.destroy();
     this.clock.stop();
   }
 
@@ -133,9 +141,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #createServer(): Server {
-    const { tls, headTimeout, keepAliveTimeout, maxHeadSize } = this.#options;
-    const options = {
-      noDelay: true,
+    const { headTimeout, keepAliveTimeout, maxHeadSize } = this.#options;
+    const server = createServer({
       headersTimeout: headTimeout * 1000,
       // Bodies have a limit on silence instead, looked at in the sweep.
       requestTimeout: 0,
@@ -144,41 +151,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
       maxHeaderSize: maxHeadSize,
       // Checked by us, so that the refusal looks like any other.
       requireHostHeader: false,
-    };
-    if (tls === null) return createServer(options);
-    return createSecureServer({
-      handshakeTimeout: headTimeout * 1000,
-      ...options,
-      ...tls,
-      ALPNProtocols: ["http/1.1"],
-    }) as unknown as Server;
-  }
-
-  #attach(server: Server): void {
+    });
     // Node drops fields beyond this count silently, so the count is disabled.
     server.maxHeadersCount = 0;
     server.timeout = 0;
-    const secure = this.#options.tls !== null;
-    server.on(secure ? "secureConnection" : "connection", (socket: Duplex) => {
-      if (secure) this.#handshakes--;
-      this.#opened(socket);
-    });
-    if (secure) {
-      server.on("connection", (socket: Socket) => {
-        // A handshake under way counts as a connection.
-        const { maxConnections } = this.#options;
-        if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
-        this.#track(this.#raw, socket);
-        this.#handshakes++;
-      });
-      server.on("tlsClientError", (error: Error, socket: Duplex) => {
-        this.#handshakes--;
-        socket.destroy();
-        this.#options.onHandshakeError?.(error);
-        this.#checkEmpty();
-      });
-      this.#options.onSecureServer?.(server as unknown as TlsServer);
-    }
     server.on("request", createRequestListener(this, this.#options));
     server.on("checkContinue", createRequestListener(this, this.#options, true));
     server.on("checkExpectation", (message, response) => {
@@ -188,27 +164,10 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     server.on("upgrade", createUpgradeListener(this, this.#options));
     server.on("connect", (_message, socket: Duplex) => this.#refuseConnection(socket, httpError("NOT_IMPLEMENTED")));
     server.on("clientError", (error: Error & { code?: string }, socket) => this.#clientError(error, socket));
-  }
-
-  #opened(socket: Duplex): void {
-    const { maxConnections } = this.#options;
-    this.#track(this.#open, socket);
-    if (this.#closed || (maxConnections > 0 && this.connections > maxConnections)) socket.destroy();
-    this.clock.start();
-  }
-
-  #track(set: Set<Duplex>, socket: Duplex): void {
-    set.add(socket);
-    socket.on("error", ignore);
-    socket.on("close", () => {
-      set.delete(socket);
-      this.#checkEmpty();
-    });
+    return server;
   }
 
   #clientError(error: ParseError, socket: Duplex): void {
-    // Of a handshake that fails, https.Server emits this event too.
-    if (this.#options.tls !== null && !this.#open.has(socket)) return;
     const exchanges = this.#exchanges.get(socket);
     if (!exchanges) {
       if (error.code === "HPE_INVALID_METHOD" && this.#runUnknownMethod(error, socket as Socket)) return;
@@ -265,10 +224,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   }
 
   #checkEmpty(): void {
-    if (!this.draining || this.#open.size > 0) return;
-    // Both are counted: a handshake without a socket is over.
-    if (!this.#closed && this.#handshakes > 0 && this.#raw.size > 0) return;
+    if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#sockets.handshakes > 0)) return;
     this.#closed = true;
+    this.#server.close();
     this.clock.stop();
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }

@@ -2,7 +2,7 @@ import type { Logger } from "../../kit/logger.js";
 import type { RunningRoutes } from "./running-routes.js";
 
 /** Deaths in a row, each at most this many milliseconds after the one before, after which their route is refused. */
-export const deadlyAfter = { deaths: 3, window: 60_000 };
+const deadlyAfter = { deaths: 3, window: 60_000 };
 
 /** Finds the route that was running each time when workers died one after another. */
 export class DeadlyRoutes {

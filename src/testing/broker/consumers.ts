@@ -1,14 +1,5 @@
 import assert from "node:assert/strict";
-import type { Messaging } from "../../engines/messaging/messaging.js";
-import { type Cases, gate, until } from "./harness.js";
-
-const collect = async (client: Messaging, topic: string, options: object): Promise<unknown[]> => {
-  const seen: unknown[] = [];
-  await client.subscribe(topic, options, (message) => {
-    seen.push(message.value);
-  });
-  return seen;
-};
+import { type Cases, collect, gate, until } from "./harness.js";
 
 /** The life of a consumer. */
 export const consumerCases: Cases = {
@@ -147,10 +138,7 @@ export const delayCases: Cases = {
   }) {
     const client = await open();
     const topicName = await fresh();
-    const seen: unknown[] = [];
-    await client.subscribe(topicName, {}, (message) => {
-      seen.push(message.value);
-    });
+    const seen = await collect(client, topicName);
     await Promise.all([
       client.publish(topicName, "long", { delay: 2 }),
       client.publish(topicName, "short", { delay: 1 }),
@@ -167,14 +155,8 @@ export const seekCases: Cases = {
     const client = await open();
     const name = await fresh();
     await client.publish(name, "old");
-    const all: unknown[] = [];
-    const fromEnd: unknown[] = [];
-    await client.subscribe(name, { group: "all" }, (message) => {
-      all.push(message.value);
-    });
-    await client.subscribe(name, { group: "late", from: "end" }, (message) => {
-      fromEnd.push(message.value);
-    });
+    const all = await collect(client, name, { group: "all" });
+    const fromEnd = await collect(client, name, { group: "late", from: "end" });
     await client.publish(name, "new");
     await until(() => all.length === 2 && fromEnd.length === 1);
     assert.deepEqual({ all, fromEnd }, { all: ["old", "new"], fromEnd: ["new"] });

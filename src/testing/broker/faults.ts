@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { MessagingError } from "../../engines/messaging/errors.js";
-import { type Cases, type FaultyBroker, gate, until } from "./harness.js";
+import { type Cases, collect, type FaultyBroker, gate, until } from "./harness.js";
 
 /** A server that goes away and comes back. */
 export const faultCases: Cases<FaultyBroker> = {
@@ -65,10 +65,7 @@ export const faultCases: Cases<FaultyBroker> = {
   }) {
     const client = await open({ timeout: 120 });
     const topicName = await fresh();
-    const seen: string[] = [];
-    await client.subscribe(topicName, { prefetch: 20 }, (message) => {
-      seen.push(message.value as string);
-    });
+    const seen = await collect<string>(client, topicName, { prefetch: 20 });
     const confirmed: string[] = [];
     const total = 100;
     const produce = async (key: string) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Broker } from "../../engines/messaging/broker.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
 import { type OpenMessagingOptions, openMessaging } from "../../engines/messaging/open-messaging.js";
+import { deferred } from "../../kit/deferred.js";
 import type { LogFields, Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
@@ -106,23 +107,27 @@ export async function until(
   }
 }
 
+/** The values that a new consumer gets, from now on. */
+export async function collect<T = unknown>(client: Messaging, topic: string, options = {}): Promise<T[]> {
+  const seen: T[] = [];
+  await client.subscribe(topic, options, (message) => {
+    seen.push(message.value as T);
+  });
+  return seen;
+}
+
 /** A promise and the function that resolves it. */
 export function gate(): { readonly opened: Promise<void>; readonly passed: boolean; open(): void } {
-  let resolve = () => {};
-  const opened = new Promise<void>((end) => {
-    resolve = end;
-  });
-  let passed = false;
-  return {
-    opened,
-    get passed() {
-      return passed;
-    },
+  const { promise, resolve } = deferred<void>();
+  const made = {
+    opened: promise,
+    passed: false,
     open() {
-      passed = true;
+      made.passed = true;
       resolve();
     },
   };
+  return made;
 }
 
 /** Compares the members that are expected, and leaves out the others. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { MessagingError } from "../../engines/messaging/errors.js";
-import { type Cases, gate, like, until } from "./harness.js";
+import { type Cases, collect, gate, like, until } from "./harness.js";
 
 /** Messages from the publisher to the handler. */
 export const messageCases: Cases = {
@@ -54,10 +54,7 @@ export const messageCases: Cases = {
   async "A batch arrives whole and in its order for each key"({ open, fresh }) {
     const client = await open();
     const name = await fresh();
-    const seen: number[] = [];
-    await client.subscribe(name, { concurrency: 5 }, (message) => {
-      seen.push(message.value as number);
-    });
+    const seen = await collect<number>(client, name, { concurrency: 5 });
     await client.publishBatch(
       name,
       Array.from({ length: 40 }, (_, value) => ({ value, key: "same" })),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { MessagingError } from "../../engines/messaging/errors.js";
-import { type Cases, gate, like, quick, until } from "./harness.js";
+import { type Cases, collect, gate, like, quick, until } from "./harness.js";
 
 /** Requests, for brokers that can broadcast. */
 export const requestCases: Cases = {
@@ -115,8 +115,7 @@ export const transactionCases: Cases = {
   }) {
     const [client, other] = [await open(), await open()];
     const [input, output] = [await fresh(), await fresh()];
-    const out: number[] = [];
-    await other.subscribe(output, { group: "out" }, ({ value }) => void out.push(value as number));
+    const out = await collect<number>(other, output, { group: "out" });
     const attempts: string[] = [];
     const options = { transactional: true, batch: 4, retry: quick } as const;
     const consumer = await client.subscribe(input, options, async (messages, { tx }) => {
@@ -141,8 +140,7 @@ export const transactionCases: Cases = {
   }) {
     const client = await open();
     const [input, output] = [await fresh(), await fresh()];
-    const out: unknown[] = [];
-    await client.subscribe(output, { group: "out" }, ({ value }) => void out.push(value));
+    const out = await collect(client, output, { group: "out" });
     const options = { transactional: true, batch: 4, retry: { ...quick, attempts: 2 } } as const;
     const consumer = await client.subscribe(input, options, async (messages, { tx }) => {
       for (const { value } of messages) await tx.publish(output, value, { key: "k" });
@@ -162,8 +160,7 @@ export const transactionCases: Cases = {
   }) {
     const client = await open();
     const [input, output] = [await fresh(), await fresh()];
-    const out: unknown[] = [];
-    await client.subscribe(output, { group: "out" }, ({ value }) => void out.push(value));
+    const out = await collect(client, output, { group: "out" });
     const options = { transactional: true, retry: { ...quick, attempts: 2 } } as const;
     await client.subscribe(input, options, async (message, { tx }) => {
       await tx.publish(output, message.value);

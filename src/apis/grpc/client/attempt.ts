@@ -5,6 +5,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from "node:http2";
+import { deferred } from "../../../kit/deferred.js";
 import { decodeStatusDetails } from "../codec/status-message.js";
 import { GrpcError } from "../grpc-error.js";
 import { isReserved, Metadata } from "../metadata.js";
@@ -24,8 +25,7 @@ export class Attempt {
   #encoding: Encoding | null = null;
   /** Set when the client itself ends the call. */
   #cancelled: GrpcError | null = null;
-  #closed: (() => void) | null = null;
-  readonly #over: Promise<void>;
+  readonly #over = deferred<void>();
 
   constructor(
     session: ClientHttp2Session,
@@ -35,9 +35,6 @@ export class Attempt {
   ) {
     this.#stream = session.request(headers);
     this.#frames = new PushedFrames(this.#stream, limit);
-    this.#over = new Promise((resolve) => {
-      this.#closed = resolve;
-    });
     const stream = this.#stream;
     stream.on("error", () => {});
     stream.on("response", (received) => {
@@ -50,7 +47,7 @@ export class Attempt {
     });
     stream.on("close", () => {
       this.#frames.fail(this.#failure() ?? new GrpcError("INTERNAL", "the response is incomplete"));
-      this.#closed?.();
+      this.#over.resolve();
     });
   }
 
@@ -79,7 +76,7 @@ export class Attempt {
     if (stream.write(frame)) return true;
     await new Promise<void>((resolve) => {
       stream.once("drain", resolve);
-      void this.#over.then(resolve);
+      void this.#over.promise.then(resolve);
     });
     return !stream.destroyed;
   }
@@ -104,7 +101,7 @@ export class Attempt {
       return frame;
     }
     // The trailers come with the end or just after it.
-    if (this.#trailers === null) await this.#over;
+    if (this.#trailers === null) await this.#over.promise;
     const failure = this.#failure();
     if (failure !== null) throw failure;
     return null;

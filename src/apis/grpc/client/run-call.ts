@@ -145,7 +145,7 @@ class CallAttempt {
   }
 
   async *messages(): AsyncGenerator<unknown> {
-    const { connection, settings, options, method } = this.#parts;
+    const { connection, settings, options } = this.#parts;
     const session = await this.#unlessOver(connection.ready());
     this.#release = connection.begin(session);
     const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) =>
@@ -153,7 +153,8 @@ class CallAttempt {
     );
     this.#attempt = attempt;
     this.#forget = this.#limits.onOver((error) => attempt.cancel(error));
-    const sending = this.#send(attempt);
+    // Not awaited: a server may end a call before it has all messages.
+    void this.#send(attempt);
     for (;;) {
       let frame: Frame | null;
       try {
@@ -166,9 +167,6 @@ class CallAttempt {
     }
     this.#done = true;
     options.onTrailers?.(attempt.trailers);
-    // A server may end a call before it has all messages.
-    void sending;
-    void method;
   }
 
   /** True if the same call can be sent again: the server has not begun it, or it may be repeated. */

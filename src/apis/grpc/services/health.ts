@@ -1,5 +1,6 @@
 import { currentHealth } from "../../../batteries/health/feature.js";
 import type { Host } from "../../../feature/host.js";
+import { sleep } from "../../../kit/time/within.js";
 import type { BoundMethod } from "../bound-method.js";
 import type { GrpcConfig } from "../config.js";
 import type { GrpcCall } from "../grpc-call.js";
@@ -25,7 +26,7 @@ service Health {
 }
 `;
 
-export const healthName = "grpc.health.v1.Health";
+const healthName = "grpc.health.v1.Health";
 
 const serving = 1;
 const notServing = 2;
@@ -42,8 +43,7 @@ interface HealthRequest {
 export class HealthService {
   readonly #host: Host;
   readonly #services: ReadonlySet<string>;
-  readonly #drained: (() => void)[] = [];
-  #draining = false;
+  readonly #draining = new AbortController();
 
   constructor(host: Host, services: readonly string[]) {
     this.#host = host;
@@ -63,8 +63,7 @@ export class HealthService {
 
   /** Clients that watch learn that the server goes. */
   drain(): void {
-    this.#draining = true;
-    for (const wake of this.#drained.splice(0)) wake();
+    this.#draining.abort();
   }
 
   async #check({ service }: HealthRequest): Promise<object> {
@@ -78,30 +77,15 @@ export class HealthService {
       const status = this.#services.has(service) ? await this.#status() : serviceUnknown;
       if (status !== last) yield { status };
       last = status;
-      if (this.#draining) return;
-      await this.#nextLook(signal);
+      if (this.#draining.signal.aborted) return;
+      await sleep(lookEvery, signal, this.#draining.signal);
     }
   }
 
   async #status(): Promise<number> {
     const { phase } = this.#host;
-    if (this.#draining || phase === "draining" || phase === "stopped") return notServing;
+    if (this.#draining.signal.aborted || phase === "draining" || phase === "stopped") return notServing;
     const report = await currentHealth(this.#host);
     return report?.status === "DOWN" ? notServing : serving;
-  }
-
-  #nextLook(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        const place = this.#drained.indexOf(done);
-        if (place !== -1) this.#drained.splice(place, 1);
-        resolve();
-      };
-      const timer = setTimeout(done, lookEvery);
-      signal.addEventListener("abort", done);
-      this.#drained.push(done);
-    });
   }
 }

@@ -1,6 +1,6 @@
 import http2 from "node:http2";
 import { readPartialSuccess, readRetryDelay } from "../otlp/reader.js";
-import { maxResponse, type Outcome, reasonOf, type Transport, type TransportOptions } from "./transport.js";
+import { endOf, type Outcome, readReply, reasonOf, type Transport, type TransportOptions } from "./transport.js";
 
 /** The codes after which a batch is sent once more (OTLP specification, "OTLP/gRPC Response"). */
 const retryable = new Set([1, 4, 10, 11, 14, 15]);
@@ -17,11 +17,37 @@ export class GrpcTransport implements Transport {
     this.#path = `/${service}/Export`;
   }
 
-  send(body: readonly Uint8Array[], signal: AbortSignal): Promise<Outcome> {
+  async send(body: readonly Uint8Array[], signal: AbortSignal): Promise<Outcome> {
+    const { headers, timeout } = this.#options;
+    const limit = AbortSignal.timeout(timeout);
+    const fields: http2.IncomingHttpHeaders = {};
     try {
-      return this.#call(framed(body), signal);
+      const stream = this.#connect().request(
+        {
+          ...headers,
+          ":method": "POST",
+          ":path": this.#path,
+          "content-type": "application/grpc",
+          "grpc-timeout": `${timeout}m`,
+          te: "trailers",
+        },
+        { signal: AbortSignal.any([signal, limit]) },
+      );
+      stream.on("response", (head) => Object.assign(fields, head));
+      stream.on("trailers", (trailers) => Object.assign(fields, trailers));
+      stream.end(framed(body));
+      stream.on("error", () => {});
+      const closed = new Promise((resolve) => stream.once("close", resolve));
+      const reply = await readReply(stream);
+      if (reply.failure !== null) throw reply.failure;
+      // The trailers come with the end or just after it.
+      await closed;
+      if (fields[":status"] === undefined) throw new Error("the connection was closed");
+      return outcomeOf(fields, reply.body);
     } catch (error) {
-      return Promise.resolve({ kind: "later", reason: reasonOf(error), after: null });
+      // A session that does not reply may be dead; the next call opens another.
+      if (fields[":status"] === undefined) this.close();
+      return { kind: "later", reason: endOf(signal, limit, timeout) ?? reasonOf(error), after: null };
     }
   }
 
@@ -41,54 +67,6 @@ export class GrpcTransport implements Transport {
     session.unref();
     this.#session = session;
     return session;
-  }
-
-  #call(body: Buffer, signal: AbortSignal): Promise<Outcome> {
-    const { headers, timeout } = this.#options;
-    const session = this.#connect();
-    const stream = session.request({
-      ...headers,
-      ":method": "POST",
-      ":path": this.#path,
-      "content-type": "application/grpc",
-      "grpc-timeout": `${timeout}m`,
-      te: "trailers",
-    });
-    return new Promise((resolve) => {
-      let fields: http2.IncomingHttpHeaders = {};
-      const pieces: Buffer[] = [];
-      let size = 0;
-      const settle = (failure: string | null): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", aborted);
-        if (failure !== null) {
-          stream.close(http2.constants.NGHTTP2_CANCEL);
-          // A session that does not reply may be dead; the next call opens another.
-          if (fields[":status"] === undefined) this.close();
-        }
-        resolve(
-          failure === null ? outcomeOf(fields, Buffer.concat(pieces)) : { kind: "later", reason: failure, after: null },
-        );
-      };
-      const aborted = (): void => settle("the application ends");
-      const timer = setTimeout(() => settle(`no response within ${timeout} ms`), timeout).unref();
-      if (signal.aborted) aborted();
-      signal.addEventListener("abort", aborted);
-      stream.on("error", (error) => settle(reasonOf(error)));
-      stream.on("response", (head) => {
-        fields = { ...head };
-      });
-      stream.on("trailers", (trailers) => {
-        fields = { ...fields, ...trailers };
-      });
-      stream.on("data", (piece: Buffer) => {
-        size += piece.length;
-        if (size > maxResponse) settle("the response is too long");
-        else pieces.push(piece);
-      });
-      stream.on("close", () => settle(fields[":status"] === undefined ? "the connection was closed" : null));
-      stream.end(body);
-    });
   }
 }
 

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { readPartialSuccess, readStatusMessage } from "../otlp/reader.js";
-import { maxResponse, type Outcome, reasonOf, type Transport, type TransportOptions } from "./transport.js";
+import { endOf, type Outcome, readReply, reasonOf, type Transport, type TransportOptions } from "./transport.js";
 
 const compressed = promisify(gzip);
 
@@ -25,24 +26,15 @@ export class HttpTransport implements Transport {
   }
 
   async send(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<Outcome> {
-    try {
-      const body = Buffer.concat(pieces);
-      return await this.#post(this.#options.compression === "gzip" ? await compressed(body) : body, signal);
-    } catch (error) {
-      return { kind: "later", reason: reasonOf(error), after: null };
-    }
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  #post(body: Buffer, signal: AbortSignal): Promise<Outcome> {
     const { url, headers, timeout, compression } = this.#options;
-    return new Promise((resolve) => {
+    const limit = AbortSignal.timeout(timeout);
+    try {
+      const whole = Buffer.concat(pieces);
+      const body = compression === "gzip" ? await compressed(whole) : whole;
       const request = this.#module.request(url, {
         method: "POST",
         agent: this.#agent,
+        signal: AbortSignal.any([signal, limit]),
         headers: {
           ...headers,
           "content-type": "application/x-protobuf",
@@ -50,43 +42,25 @@ export class HttpTransport implements Transport {
           ...(compression === "gzip" && { "content-encoding": "gzip" }),
         },
       });
-      let received: http.IncomingMessage | null = null;
-      const pieces: Buffer[] = [];
-      let size = 0;
-      const settle = (failure: string | null): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", aborted);
-        if (failure !== null) request.destroy();
-        resolve(
-          received === null
-            ? { kind: "later", reason: failure ?? "the connection was closed", after: null }
-            : outcomeOf(received, Buffer.concat(pieces)),
-        );
-      };
-      const aborted = (): void => settle("the application ends");
-      const timer = setTimeout(() => settle(`no response within ${timeout} ms`), timeout).unref();
-      if (signal.aborted) aborted();
-      signal.addEventListener("abort", aborted);
-      request.on("error", (error) => settle(`${reasonOf(error)}${grpcHint(url, error)}`));
+      request.on("error", () => {});
       // A slow collector must not keep the process alive.
       request.on("socket", (socket) => socket.unref());
-      request.on("response", (response) => {
-        received = response;
-        response.on("data", (piece: Buffer) => {
-          size += piece.length;
-          if (size > maxResponse) settle("the response is too long");
-          else pieces.push(piece);
-        });
-        response.on("end", () => settle(null));
-        response.on("error", (error) => settle(reasonOf(error)));
-      });
       request.end(body);
-    });
+      const [response] = (await once(request, "response")) as [http.IncomingMessage];
+      return outcomeOf(response, (await readReply(response)).body);
+    } catch (error) {
+      const reason = endOf(signal, limit, timeout) ?? `${reasonOf(error)}${grpcHint(url, error)}`;
+      return { kind: "later", reason, after: null };
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
   }
 }
 
 /** A server of gRPC answers in HTTP/2, which is no response of HTTP/1.1, or closes the connection. */
-function grpcHint({ port }: URL, error: Error): string {
+function grpcHint({ port }: URL, error: unknown): string {
   const { code = "" } = error as NodeJS.ErrnoException;
   const isOther = code.startsWith("HPE_") || (port === "4317" && code !== "ECONNREFUSED");
   return isOther ? '; if this is the port of gRPC, set protocol: "grpc"' : "";

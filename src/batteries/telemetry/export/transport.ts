@@ -1,3 +1,5 @@
+import type { Readable } from "node:stream";
+
 /** The end of one attempt to export a batch. */
 export type Outcome =
   /** The collector has taken it, except for `rejected` items. */
@@ -25,7 +27,29 @@ export interface TransportOptions {
 }
 
 /** Bytes of a response that are read. A collector has little to say. */
-export const maxResponse = 64 * 1024;
+const maxResponse = 64 * 1024;
+
+/** The body of a response, and the reason why it is not whole. */
+export async function readReply(response: Readable): Promise<{ readonly body: Buffer; readonly failure: unknown }> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > maxResponse) throw new Error("the response is too long");
+      pieces.push(piece);
+    }
+    return { body: Buffer.concat(pieces), failure: null };
+  } catch (failure) {
+    return { body: Buffer.concat(pieces), failure };
+  }
+}
+
+/** The reason why an attempt was ended from here; null if it was not. */
+export function endOf(signal: AbortSignal, limit: AbortSignal, timeout: number): string | null {
+  if (signal.aborted) return "the application ends";
+  return limit.aborted ? `no response within ${timeout} ms` : null;
+}
 
 /** The reason of a failed connection, in a few words and without secrets. */
 export function reasonOf(error: unknown): string {

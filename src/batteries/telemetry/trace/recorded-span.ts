@@ -38,7 +38,6 @@ export interface SpanEvent {
 /** The numbers of opentelemetry.proto.trace.v1.Span.SpanKind. */
 const kinds: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
 
-export const statusOk = 1;
 export const statusError = 2;
 
 const maxName = 1024;

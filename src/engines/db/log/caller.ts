@@ -1,6 +1,5 @@
 import { sep } from "node:path";
-import { isPackageFile } from "../../../kit/package-folder.js";
-import { placeOf } from "../../../kit/stack-place.js";
+import { isPackageFile, placeOf } from "../../../kit/package-folder.js";
 
 /** Frames to look at: models and their relations have many of their own. */
 const deepest = 50;

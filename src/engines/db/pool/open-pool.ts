@@ -14,14 +14,7 @@ export async function openPool(
   listeners: Listeners,
 ): Promise<{ readonly engine: Engine; readonly pool: Pool }> {
   const engine = await loadEngine(config, logger, listeners);
-  const pool = new Pool({
-    size: engine.size,
-    depth: engine.depth,
-    acquireTimeout: milliseconds(config.acquireTimeout),
-    // An embedded database is not reached over a network, and in memory it has nothing else.
-    maxLifetime: config.engine === "pglite" ? 0 : milliseconds(config.maxLifetime),
-    connect: (owner) => engine.connect(owner),
-  });
+  const pool = makePool(engine, config);
   try {
     await connect(pool, engine, milliseconds(config.connectTimeout));
   } catch (error) {
@@ -29,6 +22,19 @@ export async function openPool(
     throw error;
   }
   return { engine, pool };
+}
+
+/** The pool of an engine, without connections. */
+export function makePool(engine: Engine, config: DatabaseConfig): Pool {
+  return new Pool({
+    size: engine.size,
+    depth: engine.depth,
+    acquireTimeout: milliseconds(config.acquireTimeout),
+    // An embedded database is not reached over a network, and in memory it has nothing else.
+    maxLifetime: config.engine === "pglite" ? 0 : milliseconds(config.maxLifetime),
+    idleTimeout: milliseconds(config.idleTimeout),
+    connect: (owner) => engine.connect(owner),
+  });
 }
 
 async function loadEngine(config: DatabaseConfig, logger: Logger | undefined, listeners: Listeners): Promise<Engine> {

@@ -94,7 +94,7 @@ export class PoolDatabase extends PoolQueries implements Database {
     if (core.pinning) throw new ProgrammingError("a transaction of a test is open already");
     core.pinning = true;
     try {
-      const home = await openTransaction(core, this.#source(), this.defaults, undefined);
+      const home = await openTransaction(this.#source(), undefined);
       core.pinned = new PinnedTransaction(home.queries as TransactionScope);
       return async () => {
         core.pinned = null;
@@ -110,7 +110,7 @@ export class PoolDatabase extends PoolQueries implements Database {
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
     if (this.#core.pinned !== null) return this.#core.pinned.transaction(run, options, this.signal);
     if (this.#core.replicas !== null && options?.readOnly !== true) usePrimary();
-    return runTransaction(this.#core, this.#source(), this.defaults, run, options, this.signal);
+    return runTransaction(this.#source(), run, options, this.signal);
   }
 
   async session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
@@ -122,7 +122,7 @@ export class PoolDatabase extends PoolQueries implements Database {
 
   async #session<T>(run: (session: Session) => Promise<T> | T, options?: SessionOptions): Promise<T> {
     if (this.#core.replicas !== null) usePrimary();
-    return runSession(this.#core, this.#source(), this.defaults, run, options, this.signal);
+    return runSession(this.#source(), run, options, this.signal);
   }
 
   async script(text: string, options?: QueryOptions): Promise<void> {
@@ -238,7 +238,7 @@ export class PoolDatabase extends PoolQueries implements Database {
   /** @internal */
   cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
     if (this.#core.pinned !== null) return this.#core.pinned.cursorHome();
-    return openTransaction(this.#core, this.#source(), this.defaults, signal);
+    return openTransaction(this.#source(), signal);
   }
 
   #departure(): Departure {
@@ -251,6 +251,8 @@ export class PoolDatabase extends PoolQueries implements Database {
 
   #source(): TransactionSource {
     return {
+      owner: this.#core,
+      defaults: this.defaults,
       acquire: async (signal) => poolOf(this.#core).acquire(signal),
       release: (connection) => poolOf(this.#core).release(connection),
     };

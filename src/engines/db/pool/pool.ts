@@ -14,8 +14,13 @@ export interface PoolOptions {
   readonly depth: number;
   /** Milliseconds after which a connection is replaced by a new one; 0 for never. */
   readonly maxLifetime: number;
+  /** Milliseconds after which a connection without work is closed; 0 for never. */
+  readonly idleTimeout: number;
   connect(owner: ConnectionOwner): Promise<Connection>;
 }
+
+/** Milliseconds that work under way gets when the pool is closed. */
+const closeGrace = 5000;
 
 /**
  * The connections to a database. A single statement goes to the connection with the least work, after the statements
@@ -131,8 +136,32 @@ export class Pool implements ConnectionOwner {
     yield* this.#exclusive;
   }
 
+  /** Closes a connection that nobody has used for long, and retires one that is old. Called about twice a second. */
+  tend(): void {
+    const now = performance.now();
+    const { idleTimeout } = this.#options;
+    if (idleTimeout > 0) this.#closeIdle(now - idleTimeout);
+    this.#retireOld(now);
+  }
+
+  /** Lets work under way finish for a while, then ends every connection. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#outage.end();
+    this.#line.refuseAll(closedError());
+    const ending = [...this.#shared].map((connection) => connection.end());
+    const left = this.#exclusive.size === 0 ? [] : [new Promise<void>((resolve) => (this.#onEmpty = resolve))];
+    await within(Promise.allSettled([...ending, ...left]), closeGrace);
+    for (const connection of [...this.connections()]) connection.destroy(closedError());
+  }
+
+  get #open(): number {
+    return this.#shared.length + this.#exclusive.size;
+  }
+
   /** Closes one connection that has had no work since before `time`, unless it is the last. */
-  closeIdle(time: number): void {
+  #closeIdle(time: number): void {
     if (this.#open <= 1) return;
     const index = this.#shared.findIndex((connection) => connection.load === 0 && connection.busySince < time);
     if (index === -1) return;
@@ -141,29 +170,13 @@ export class Pool implements ConnectionOwner {
   }
 
   /** Retires one connection whose time is over. One at a time, so that they are not all opened again at once. */
-  retireOld(now: number): void {
+  #retireOld(now: number): void {
     for (const connection of this.connections()) {
       if (connection.retired || connection.retireAt > now) continue;
       connection.retired = true;
       this.onProgress(connection);
       return;
     }
-  }
-
-  /** Lets work under way finish for up to `grace` milliseconds, then ends every connection. */
-  async close(grace: number): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#outage.end();
-    this.#line.refuseAll(closedError());
-    const ending = [...this.#shared].map((connection) => connection.end());
-    const left = this.#exclusive.size === 0 ? [] : [new Promise<void>((resolve) => (this.#onEmpty = resolve))];
-    await within(Promise.allSettled([...ending, ...left]), grace);
-    for (const connection of [...this.connections()]) connection.destroy(closedError());
-  }
-
-  get #open(): number {
-    return this.#shared.length + this.#exclusive.size;
   }
 
   /**

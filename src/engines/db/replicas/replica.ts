@@ -11,8 +11,6 @@ import { type Positions, readPosition } from "./position.js";
 
 /** Milliseconds in which a server that is well responds to a check. */
 export const patience = 2000;
-/** Milliseconds that work under way gets when the database is closed. */
-const closeGrace = 5000;
 
 const stateQuery = "select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()::text";
 
@@ -79,15 +77,13 @@ export class Replica {
     this.#checked = true;
   }
 
-  watch(now: number): void {
-    const { idleTimeout } = this.#config;
-    if (idleTimeout > 0) this.#pool.closeIdle(now - idleTimeout * 1000);
-    this.#pool.retireOld(now);
+  watch(): void {
+    this.#pool.tend();
     this.#engine.watch(this.#pool);
   }
 
   async close(): Promise<void> {
-    await this.#pool.close(closeGrace);
+    await this.#pool.close();
     await this.#engine.close();
   }
 

@@ -2,7 +2,7 @@ import { milliseconds } from "../../../kit/duration.js";
 import type { Logger } from "../../../kit/logger.js";
 import type { DatabaseConfig } from "../config.js";
 import type { Execution } from "../pool/execution.js";
-import { Pool } from "../pool/pool.js";
+import { makePool } from "../pool/open-pool.js";
 import { PostgresEngine } from "../postgres/postgres-engine.js";
 import type { RequestWork } from "../request-work.js";
 import { faultOf } from "./fallback.js";
@@ -64,8 +64,7 @@ export class Replicas {
 
   /** Called about twice a second. */
   tick(): void {
-    const now = performance.now();
-    for (const replica of this.#replicas) replica.watch(now);
+    for (const replica of this.#replicas) replica.watch();
     if (!this.#checking) void this.#check();
   }
 
@@ -118,12 +117,5 @@ export class Replicas {
 
 async function makeReplica(config: DatabaseConfig, logger: Logger | undefined): Promise<Replica> {
   const engine = await PostgresEngine.create({ config, logger, notify: () => {} });
-  const pool = new Pool({
-    size: engine.size,
-    depth: engine.depth,
-    acquireTimeout: milliseconds(config.acquireTimeout),
-    maxLifetime: milliseconds(config.maxLifetime),
-    connect: (owner) => engine.connect(owner),
-  });
-  return new Replica(config, engine, pool, logger);
+  return new Replica(config, engine, makePool(engine, config), logger);
 }

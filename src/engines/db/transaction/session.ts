@@ -1,6 +1,5 @@
 import type { CursorHome } from "../cursor.js";
 import type { Session, Transaction } from "../database.js";
-import type { QueryDefaults } from "../pool/pool-queries.js";
 import { cancelledError } from "../pool/waiting-line.js";
 import { runWithin } from "./ambient.js";
 import { ConnectionScope } from "./scope.js";
@@ -12,24 +11,23 @@ export class SessionScope extends ConnectionScope implements Session {
   readonly kind = "session";
 
   transaction<T>(run: (tx: Transaction) => Promise<T> | T, options?: TransactionOptions): Promise<T> {
-    return runTransaction(this.owner, this.#source(), this.defaults, run, options, this.signal);
+    return runTransaction(this.#source(), run, options, this.signal);
   }
 
   /** @internal */
   cursorHome(signal: AbortSignal | undefined): Promise<CursorHome> {
-    return openTransaction(this.owner, this.#source(), this.defaults, signal);
+    return openTransaction(this.#source(), signal);
   }
 
   #source(): TransactionSource {
-    return { acquire: async () => this.connection, release: () => {} };
+    const { owner, defaults } = this;
+    return { owner, defaults, acquire: async () => this.connection, release: () => {} };
   }
 }
 
 /** Runs a function with its own connection, and takes back what it changed in the session. */
 export async function runSession<T>(
-  owner: object,
   source: TransactionSource,
-  defaults: QueryDefaults,
   run: (session: Session) => Promise<T> | T,
   options: SessionOptions | undefined,
   boundSignal: AbortSignal | undefined,
@@ -37,7 +35,7 @@ export async function runSession<T>(
   const { statementMs, signal = boundSignal } = readSessionOptions(options);
   if (signal?.aborted) throw cancelledError(signal.reason);
   const connection = await source.acquire(signal);
-  const session = new SessionScope(owner, connection, defaults, signal);
+  const session = new SessionScope(source.owner, connection, source.defaults, signal);
   try {
     await connection.alone?.(true);
     if (statementMs !== undefined) {
@@ -49,7 +47,7 @@ export async function runSession<T>(
     session.open = false;
     connection.statementLimit = null;
     // Behind a pooler the next statement may reach another session than the one that was used.
-    if (!defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
+    if (!source.defaults.pooled) await connection.reset().catch((error: Error) => connection.destroy(error));
     await connection.alone?.(false)?.catch(() => {});
     source.release(connection);
   }

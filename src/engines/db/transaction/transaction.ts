@@ -178,15 +178,16 @@ export class TransactionScope extends ConnectionScope implements Transaction {
 
 /** Gives a transaction its connection, and takes it back. */
 export interface TransactionSource {
+  /** The database that its scopes belong to. */
+  readonly owner: object;
+  readonly defaults: QueryDefaults;
   acquire(signal: AbortSignal | undefined): Promise<Connection>;
   release(connection: Connection): void;
 }
 
 /** Runs a function in its own transaction, again after a serialization failure as often as `retry` allows. */
 export async function runTransaction<T>(
-  owner: object,
   source: TransactionSource,
-  defaults: QueryDefaults,
   run: Run<T>,
   options: TransactionOptions | undefined,
   boundSignal: AbortSignal | undefined,
@@ -196,7 +197,7 @@ export async function runTransaction<T>(
   for (let attempt = 0; ; attempt++) {
     let outcome: { result: T; hooks: readonly (() => unknown)[] };
     try {
-      outcome = await attemptOnce(owner, source, defaults, run, given, settings, signal);
+      outcome = await attemptOnce(source, run, given, settings, signal);
     } catch (error) {
       if (attempt >= (given.retry ?? 0) || !isTransient(error) || signal?.aborted) throw error;
       // Transactions that collided would collide again if they ran again at the same time.
@@ -209,9 +210,7 @@ export async function runTransaction<T>(
 }
 
 async function attemptOnce<T>(
-  owner: object,
   source: TransactionSource,
-  defaults: QueryDefaults,
   run: Run<T>,
   options: Omit<TransactionSettings, "settings">,
   settings: ReadonlyMap<string, string>,
@@ -219,7 +218,7 @@ async function attemptOnce<T>(
 ): Promise<{ result: T; hooks: readonly (() => unknown)[] }> {
   if (signal?.aborted) throw cancelledError(signal.reason);
   const connection = await source.acquire(signal);
-  const tx = new TransactionScope(owner, connection, defaults, signal);
+  const tx = new TransactionScope(source.owner, connection, source.defaults, signal);
   tx.readOnly = options.readOnly === true;
   try {
     const begun = tx.command(beginStatement(options));
@@ -242,14 +241,9 @@ async function attemptOnce<T>(
 }
 
 /** A transaction that is open until its `close`: committed, or rolled back when that is given an error. */
-export async function openTransaction(
-  owner: object,
-  source: TransactionSource,
-  defaults: QueryDefaults,
-  signal: AbortSignal | undefined,
-): Promise<CursorHome> {
+export async function openTransaction(source: TransactionSource, signal: AbortSignal | undefined): Promise<CursorHome> {
   const connection = await source.acquire(signal);
-  const tx = new TransactionScope(owner, connection, defaults, signal);
+  const tx = new TransactionScope(source.owner, connection, source.defaults, signal);
   const close = async (error?: unknown): Promise<void> => {
     try {
       if (error === undefined) await tx.commit();

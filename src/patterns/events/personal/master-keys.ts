@@ -1,5 +1,5 @@
+import { decrypt, encrypt } from "../../../kit/box.js";
 import { nodeCrypto } from "../../../kit/node-modules.js";
-import { decrypt, encrypt } from "../box.js";
 
 export interface SubjectKey {
   readonly id: string;
@@ -32,7 +32,7 @@ export class MasterKeys {
 
   wrap({ id, key }: SubjectKey, subject: string): WrappedKey {
     const wrapped = encrypt(this.#keys.get(this.current)!, key.toString("base64"), `key ${id}`);
-    return { id, subject, master: this.current, wrapped };
+    return { id, subject, master: this.current, wrapped: wrapped.toString("base64") };
   }
 
   unwrap({ id, master, wrapped }: WrappedKey): Buffer {
@@ -42,6 +42,6 @@ export class MasterKeys {
         "a key of personal data was wrapped with a secret that is not in option 'personalKeys': add the earlier secret to the list",
       );
     }
-    return Buffer.from(decrypt(key, wrapped, `key ${id}`), "base64");
+    return Buffer.from(decrypt(key, Buffer.from(wrapped, "base64"), `key ${id}`), "base64");
   }
 }

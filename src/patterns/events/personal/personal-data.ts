@@ -1,7 +1,7 @@
 import { jsonText } from "../../../durable/texts.js";
+import { decrypt, encrypt } from "../../../kit/box.js";
 import { isPlainObject, show } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
-import { decrypt, encrypt } from "../box.js";
 import type { NewEvent } from "../event.js";
 import type { SubjectKey } from "./master-keys.js";
 import { erasedText, type PersonalFields } from "./personal.js";
@@ -79,7 +79,8 @@ export class PersonalData {
       Object.fromEntries(present.map((field) => [field, given[field]])),
       `the data of ${show(type)}`,
     );
-    const sealed: Sealed = { subject, key: id, fields: present, box: encrypt(key, text, contextOf(type, subject)) };
+    const box = encrypt(key, text, contextOf(type, subject)).toString("base64");
+    const sealed: Sealed = { subject, key: id, fields: present, box };
     const clear = Object.entries(given).filter(([name]) => !fields.includes(name));
     return { ...Object.fromEntries(clear), [sealedField]: sealed };
   }
@@ -87,7 +88,7 @@ export class PersonalData {
   #opened(event: { readonly type: string; readonly data: unknown }, sealed: Sealed, key: Buffer | null): unknown {
     const { [sealedField]: _sealed, ...clear } = event.data as Record<string, unknown>;
     if (key !== null) {
-      const text = decrypt(key, sealed.box, contextOf(event.type, sealed.subject));
+      const text = decrypt(key, Buffer.from(sealed.box, "base64"), contextOf(event.type, sealed.subject));
       return { ...clear, ...(JSON.parse(text) as object) };
     }
     const erased = this.declared.of(event.type)?.erased ?? {};

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callerOf } from "../../../../src/engines/db/log/caller.js";
-import { placeOf } from "../../../../src/kit/stack-place.js";
+import { placeOf } from "../../../../src/kit/package-folder.js";
 
 describe("the caller of a statement", () => {
   it.each([
