@@ -260,7 +260,7 @@ describe("the review of settings at the start", () => {
   });
 
   it("The age from which a token can be refreshed must be below its lifetime", () => {
-    const options = { secret, expiration: "1m" };
+    const options = { secret, expiration: "1m" } as const;
     expect(() => new JwtConfig({ ...options, refreshAge: "1m" })).toThrow(
       "option 'refreshAge' in JwtConfig must be below 'expiration'",
     );
