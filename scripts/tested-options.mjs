@@ -44,13 +44,16 @@ class Walk {
 
   run() {
     for (const [path, file] of this.#files) {
-      if (path.startsWith("src/") && path !== "src/kit/config.ts") this.#visit(file, (node) => this.#declare(node, path));
+      if (path.startsWith("src/") && path !== "src/kit/config.ts")
+        this.#visit(file, (node) => this.#declare(node, path));
     }
     for (const [path, file] of this.#files) if (/^src\/entry\/[^/]+$/.test(path)) this.#declareExports(file);
     const tests = this.#files.filter(([path]) => /^(?:test|examples)\//.test(path));
     // The expected type of an object is cheap to find. The rest is not, and is looked for where it is needed.
     for (const [path, file] of tests) this.#visit(file, (node) => this.#use(node, path));
-    const left = new Set([...this.#found()].filter(([, uses]) => uses.length === 0).map(([name]) => name.split(" ")[0]));
+    const left = new Set(
+      [...this.#found()].filter(([, uses]) => uses.length === 0).map(([name]) => name.split(" ")[0]),
+    );
     for (const [path, file] of tests) this.#visit(file, (node) => this.#useOf(left, node, path));
     return this.#found();
   }
@@ -71,7 +74,8 @@ class Walk {
   }
 
   #declare(node, path) {
-    if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression) || !declaring.test(node.expression.text)) return;
+    if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression) || !declaring.test(node.expression.text))
+      return;
     const symbol = this.#checker.getSymbolAtLocation(node.expression);
     const called = symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
     if (!called.declarations?.some((each) => pathOf(each) === "src/kit/config.ts")) return;
