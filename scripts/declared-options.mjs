@@ -70,7 +70,7 @@ export function parse(file) {
   return ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
 }
 
-function optionOf(property, source) {
+export function optionOf(property, source) {
   // An option that is declared elsewhere, such as `tls` of several servers, has its comment here.
   const call = ts.isCallExpression(property.initializer) ? property.initializer : { arguments: [], getText: () => "" };
   const kind = call.expression?.getText(source);

@@ -4,6 +4,7 @@ import type { Host, Phase } from "../feature/host.js";
 import { ValueError } from "../kit/value-error.js";
 import type { Place } from "../routing/places.js";
 import type { HubServices } from "../server/worker-messages/service.js";
+import { isFirstWorker } from "./store-registry.js";
 
 export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
@@ -95,7 +96,8 @@ export class Lifecycle {
       if (preparing) await preparing;
     }
     await compile();
-    for (const feature of this.#features) feature.review?.(host);
+    const doubts = this.#features.flatMap((feature) => feature.review?.(host) ?? []).filter((line) => line !== false);
+    if (doubts.length > 0 && (await isFirstWorker())) for (const line of doubts) host.logger.warn(line);
   }
 
   async #start(host: Host, compile: () => void | Promise<void>): Promise<void> {

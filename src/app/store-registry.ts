@@ -1,6 +1,12 @@
 import type { Host } from "../feature/host.js";
 import { isPerProcess, type SharedStores, type StoreExtension, type StoreRequest } from "../pipeline/shared-stores.js";
 
+/** True in the first worker of a server, and in a process that is no worker: the one that logs what is the same in all. */
+export async function isFirstWorker(): Promise<boolean> {
+  const { default: cluster } = await import("node:cluster");
+  return cluster.worker === undefined || cluster.worker.id === 1;
+}
+
 type Extensions = { [Kind in keyof SharedStores]?: StoreExtension<SharedStores[Kind]> };
 
 /** The shared stores of an application, and a note of everything that is kept per process instead. */
@@ -37,8 +43,7 @@ export class StoreRegistry {
    */
   async warnOfLocalStores(host: Host): Promise<void> {
     if (this.#perProcess.size === 0 || host.settings.workers < 2) return;
-    const { default: cluster } = await import("node:cluster");
-    if (cluster.worker !== undefined && cluster.worker.id !== 1) return;
+    if (!(await isFirstWorker())) return;
     const what = [...this.#perProcess].join(", ");
     host.logger.warn(
       `each of the ${host.settings.workers} workers has its own ${what}: enable a key-value store to share`,

@@ -45,6 +45,8 @@ export interface EngineDeclaration<Config, Client> {
   trace?(client: Client, tracer: Tracer): void | Promise<void>;
   /** Offers stores to the other features, with `host.share`; warns of what the settings imply. */
   prepare?(client: Client, config: Config, host: Host): void | Promise<void>;
+  /** Returns a sentence for each setting that has no effect; see the stage `review` of features. */
+  review?(config: Config, host: Host): readonly (string | false)[];
   /**
    * For a client that holds one connection and does not reconnect by itself: calls back when the connection is lost. The
    * contract then opens it again, with growing pauses, until that succeeds or the application ends.
@@ -70,7 +72,7 @@ export interface Engine<Config, Client> {
    */
   of(host: Host, needs: string): Client;
   of<Face extends object>(host: Host, needs: string, face: (client: Client) => Face | null): Face;
-  readonly stages: Required<Pick<FeatureStages, "prepare" | "open" | "drain" | "close">>;
+  readonly stages: Required<Pick<FeatureStages, "prepare" | "review" | "open" | "drain" | "close">>;
 }
 
 interface Enabled<Config, Client> {
@@ -180,6 +182,10 @@ export function engine<Config, Client extends object>(
           meter.metrics.gauge(meter.named(`${name}_${gauge}`), { help, collect: read });
         }
         await declaration.measure?.(client, meter);
+      },
+      review(host) {
+        const { enabled } = stateOf(host);
+        return enabled === null ? [] : declaration.review?.(enabled.config, host);
       },
       async open(host) {
         const { enabled } = stateOf(host);

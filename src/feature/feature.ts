@@ -34,10 +34,10 @@ export interface FeatureStages {
   /** All routes and settings are known; middleware and routes may still be added. */
   prepare?(host: Host): void | Promise<void>;
   /**
-   * All settings are final and nothing has been opened: throws for settings that contradict each other, and logs a warning of
-   * settings that have no effect.
+   * All settings are final and nothing has been opened: throws for settings that contradict each other. Returns a sentence
+   * for each setting that has no effect; it is logged as a warning, once for all workers.
    */
-  review?(host: Host): void;
+  review?(host: Host): readonly (string | false)[] | void;
   /** Connects, before the first startup hook. What it throws ends the start. */
   open?(host: Host): void | Promise<void>;
   /** Begins work that comes from outside, after the last startup hook. What it throws ends the start. */

@@ -55,6 +55,8 @@ interface Shape<F, Order> {
   readonly order?: Order;
   /** Checks options against each other, and returns settings that depend on others. `given` has only what was given. */
   refine?(settings: SettingsOf<F>, given: Partial<SettingsOf<F>>): Partial<SettingsOf<F>> | void;
+  /** The options that have no effect beside these settings: the reason of each, and the cure. */
+  idle?(settings: SettingsOf<F>): { readonly [K in keyof F]?: string | false };
 }
 
 export interface OptionSet<F> {
@@ -69,6 +71,11 @@ export interface OptionSet<F> {
   read(args: readonly unknown[], place?: string): SettingsOf<F>;
   /** The same without defaults, for options over those of another place. */
   readGiven(args: readonly unknown[], place?: string): Partial<SettingsOf<F>>;
+  /**
+   * A sentence for each option that has another value than its default, and no effect; for the `review` of features. None
+   * for null: the feature is not enabled.
+   */
+  idle(settings: SettingsOf<F> | null): string[];
 }
 
 export function options<F extends Fields, const Order extends readonly (keyof F & string)[] = []>(
@@ -91,7 +98,13 @@ export function options<F extends Fields, const Order extends readonly (keyof F 
     const refined = shape.refine?.(settings as SettingsOf<F>, given as Partial<SettingsOf<F>>);
     return { ...settings, ...refined } as SettingsOf<F>;
   };
-  return { owner, fields, order, read, readGiven };
+  const idle = (settings: SettingsOf<F> | null): string[] =>
+    Object.entries<string | false | undefined>((settings && shape.idle?.(settings)) ?? {}).flatMap(([name, reason]) =>
+      reason && settings![name] !== fields[name]!.fallback
+        ? [`option '${name}' in ${owner} has no effect: ${reason}`]
+        : [],
+    );
+  return { owner, fields, order, read, readGiven, idle };
 }
 
 /** A reader of options without defaults, whose type is written by hand because it is generic or has another purpose. */

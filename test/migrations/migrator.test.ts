@@ -36,6 +36,19 @@ describeEngines("applying", server, (database) => {
     expect(again.events).toEqual([]);
   });
 
+  it("down() with dryRun returns the steps and undoes nothing", async () => {
+    const { migrator } = migratorOf(database().db, four);
+    await migrator.up();
+    expect((await migrator.down({ dryRun: true, steps: 2 })).map(({ name }) => name)).toEqual(["0004_d", "0003_c"]);
+    expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("A migrator whose signal is aborted applies nothing", async () => {
+    const { migrator } = migratorOf(database().db, four, { signal: AbortSignal.abort(new Error("enough")) });
+    await expect(migrator.up()).rejects.toThrow();
+    expect(await tables(database().db)).toEqual([]);
+  });
+
   it("up() stops at the given target", async () => {
     const { migrator } = migratorOf(database().db, four);
     await migrator.up({ to: "0002" });

@@ -24,6 +24,13 @@ describe("a test client's requests", () => {
     expect(() => testClient(app, { rateLimits: false })).toThrow("comes too late");
   });
 
+  it("A handler that takes longer than requestTimeout gets 504", async () => {
+    const app = new App().get("/", () => new Promise<never>(() => {}));
+    app.logger = silent;
+    await using client = testClient(app, { requestTimeout: "10ms" });
+    expect((await client.get("/")).status).toBe(504);
+  });
+
   it("A stream that the client cancels ends without an error in the log", async () => {
     const app = new App();
     const errors: unknown[] = [];

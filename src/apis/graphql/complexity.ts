@@ -3,6 +3,7 @@ import type {
   FragmentDefinitionNode,
   GraphQLCompositeType,
   GraphQLField,
+  GraphQLInputType,
   GraphQLSchema,
   OperationDefinitionNode,
   SelectionSetNode,
@@ -12,9 +13,11 @@ import {
   getNamedType,
   getNullableType,
   isCompositeType,
+  isInputObjectType,
   isInterfaceType,
   isListType,
   isObjectType,
+  valueFromAST,
 } from "./graphql-js.js";
 import type { FieldCost } from "./schema-like.js";
 
@@ -27,12 +30,30 @@ function costOf({ extensions }: GraphQLField<unknown, unknown>): FieldCost {
   };
 }
 
-/** Arguments that give the number of items, of a field or inside of an input object. */
-const sizes = new Set(["first", "last", "limit", "take", "pageSize", "page_size", "perPage", "size", "count", "top"]);
+/** Names of arguments that give the number of items, of a field or inside of an input object: in any case, without `_`. */
+const sizes = new Set(
+  "first last limit take size count top n pagesize perpage pagelimit batchsize maxresults maxitems maxcount".split(" "),
+);
+
+/** One computation of a cost. */
+interface Count {
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The cost of each fragment, by the size of lists without a number. */
+  readonly fragments: Map<string, number>;
+  /** Items of lists in arguments that may still be looked at: more of them exceed every limit. */
+  left: number;
+}
+
+/** What the arguments of a field say: the number of items that they ask for, and the items of their own lists. */
+interface Arguments {
+  readonly size: number | null;
+  readonly items: number;
+}
 
 /**
- * The cost of an operation: that of each field, 1 unless it has another, times the number of items of the lists around
- * it. Fragments are computed once each. Fields of the schema's own description count once, because their number depends on the schema alone.
+ * The cost of an operation: that of each field, 1 unless it has another, and 1 for each item of a list in its arguments,
+ * times the number of items of the lists around it. Fragments are computed once each. Fields of the schema's own
+ * description count once, because their number depends on the schema alone.
  */
 export class Complexity {
   readonly #schema: GraphQLSchema;
@@ -54,43 +75,33 @@ export class Complexity {
     this.#listSize = listSize;
   }
 
-  /** The cost with these variables. If it does not depend on them, it is computed once. */
-  of(variables: Readonly<Record<string, unknown>>): number {
-    if (this.#fixed !== null) return this.#fixed;
+  /** True if the cost with these variables is over the limit. If it does not depend on them, it is computed once. */
+  exceeds(limit: number, variables: Readonly<Record<string, unknown>>): boolean {
+    if (this.#fixed !== null) return this.#fixed > limit;
+    const count: Count = { variables, fragments: new Map(), left: limit };
     const root = this.#schema.getRootType(this.#operation.operation) ?? undefined;
-    const cost = this.#set(this.#operation.selectionSet, root, false, variables, new Map());
+    const computed = this.#set(this.#operation.selectionSet, root, this.#listSize, count);
+    const cost = count.left < 0 ? Infinity : computed;
     if (!this.#usesVariables) this.#fixed = cost;
-    return cost;
+    return cost > limit;
   }
 
-  /** `counted`: the number of items was given by an argument of the field around, as in connections. */
-  #set(
-    set: SelectionSetNode,
-    type: GraphQLCompositeType | undefined,
-    counted: boolean,
-    variables: Readonly<Record<string, unknown>>,
-    known: Map<string, number>,
-  ): number {
+  /** `unsized`: the items of a list without a number. 1 in a connection, whose own arguments give the number. */
+  #set(set: SelectionSetNode, type: GraphQLCompositeType | undefined, unsized: number, count: Count): number {
     let cost = 0;
     for (const selection of set.selections) {
-      if (selection.kind === "Field") cost += this.#field(selection, type, counted, variables, known);
+      if (selection.kind === "Field") cost += this.#field(selection, type, unsized, count);
       else if (selection.kind === "InlineFragment") {
         const inner = selection.typeCondition ? this.#type(selection.typeCondition.name.value) : type;
-        cost += this.#set(selection.selectionSet, inner, counted, variables, known);
+        cost += this.#set(selection.selectionSet, inner, unsized, count);
       } else {
         const fragment = this.#fragments[selection.name.value];
         if (!fragment) continue;
-        const key = `${counted} ${fragment.name.value}`;
-        let own = known.get(key);
+        const key = `${unsized} ${fragment.name.value}`;
+        let own = count.fragments.get(key);
         if (own === undefined) {
-          own = this.#set(
-            fragment.selectionSet,
-            this.#type(fragment.typeCondition.name.value),
-            counted,
-            variables,
-            known,
-          );
-          known.set(key, own);
+          own = this.#set(fragment.selectionSet, this.#type(fragment.typeCondition.name.value), unsized, count);
+          count.fragments.set(key, own);
         }
         cost += own;
       }
@@ -98,60 +109,72 @@ export class Complexity {
     return cost;
   }
 
-  #field(
-    node: FieldNode,
-    type: GraphQLCompositeType | undefined,
-    counted: boolean,
-    variables: Readonly<Record<string, unknown>>,
-    known: Map<string, number>,
-  ): number {
+  #field(node: FieldNode, type: GraphQLCompositeType | undefined, unsized: number, count: Count): number {
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
     if (!field) return 1;
     const { cost = 1, size: sizing } = costOf(field);
     const isList = isListType(getNullableType(field.type));
-    const size = typeof sizing === "number" ? sizing : this.#size(field, node, sizing, variables);
-    if (!node.selectionSet) return cost;
+    const { size, items } = this.#arguments(field, node, sizing, count);
+    const own = cost + items;
+    if (!node.selectionSet) return own + (isList || sizing !== undefined ? (size ?? 0) : 0);
     const named = getNamedType(field.type);
     const inner = isCompositeType(named) ? named : undefined;
-    const times = size ?? (isList && !counted ? this.#listSize : 1);
-    return cost + times * this.#set(node.selectionSet, inner, size !== null && !isList, variables, known);
+    // A field that names no number often gives an item for each one of a list: `users(ids: [...])`.
+    const times = size ?? (isList ? Math.max(unsized, items) : 1);
+    const inside = isList ? this.#listSize : size === null ? Math.max(this.#listSize, items) : 1;
+    return own + times * this.#set(node.selectionSet, inner, inside, count);
   }
 
-  /** The largest number of items that the arguments ask for; null without one. */
-  #size(
+  #arguments(
     field: GraphQLField<unknown, unknown>,
     node: FieldNode,
-    sizing: string | undefined,
-    variables: Readonly<Record<string, unknown>>,
-  ): number | null {
-    let largest: number | null = null;
-    const note = (name: string, value: unknown): void => {
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-        for (const [inner, item] of Object.entries(value)) note(inner, item);
-      } else if (typeof value === "number" && (name === sizing || sizes.has(name))) {
-        largest = Math.max(largest ?? 1, value);
+    sizing: string | number | undefined,
+    count: Count,
+  ): Arguments {
+    const fixed = typeof sizing === "number" ? sizing : null;
+    if (field.args.length === 0) return { size: fixed, items: 0 };
+    const numbers: Record<string, number> = {};
+    let items = 0;
+    const visit = (name: string, value: unknown, type: GraphQLInputType): void => {
+      const nullable = getNullableType(type);
+      if (isListType(nullable)) {
+        const list = Array.isArray(value) ? value : [];
+        items += list.length;
+        count.left -= list.length;
+        if (count.left >= 0) for (const item of list) visit(name, item, nullable.ofType);
+      } else if (isInputObjectType(nullable)) {
+        const given = (value ?? {}) as Readonly<Record<string, unknown>>;
+        for (const inner of Object.values(nullable.getFields())) {
+          if (given[inner.name] !== undefined) visit(inner.name, given[inner.name], inner.type);
+        }
+      } else if (typeof value === "number" || typeof value === "bigint") {
+        const plain = name.replaceAll("_", "").toLowerCase();
+        if (name === sizing || sizes.has(plain)) numbers[plain] = Math.max(numbers[plain] ?? 1, Number(value));
       }
     };
-    for (const { name, defaultValue } of field.args) {
-      const given = node.arguments?.find((each) => each.name.value === name);
-      const value = given ? this.#value(given.value, variables) : undefined;
-      note(name, value ?? defaultValue);
+    for (const { name, type, defaultValue } of field.args) {
+      const given = node.arguments?.find((each) => each.name.value === name)?.value;
+      if (given !== undefined) this.#usesVariables ||= hasVariable(given);
+      visit(
+        name,
+        given === undefined ? defaultValue : (valueFromAST(given, type, count.variables) ?? defaultValue),
+        type,
+      );
     }
-    return largest;
-  }
-
-  #value(value: ValueNode, variables: Readonly<Record<string, unknown>>): unknown {
-    if (value.kind === "IntValue") return Number(value.value);
-    if (value.kind === "ObjectValue") {
-      return Object.fromEntries(value.fields.map((each) => [each.name.value, this.#value(each.value, variables)]));
-    }
-    if (value.kind !== "Variable") return undefined;
-    this.#usesVariables = true;
-    return variables[value.name.value];
+    // Some lists take both ends.
+    const both = (numbers["first"] ?? 0) + (numbers["last"] ?? 0);
+    const all = Object.values(numbers);
+    return { size: fixed ?? (all.length === 0 ? null : Math.max(both, ...all)), items };
   }
 
   #type(name: string): GraphQLCompositeType | undefined {
     const type = this.#schema.getType(name);
     return type && isCompositeType(type) ? type : undefined;
   }
+}
+
+function hasVariable(value: ValueNode): boolean {
+  if (value.kind === "ListValue") return value.values.some(hasVariable);
+  if (value.kind === "ObjectValue") return value.fields.some((field) => hasVariable(field.value));
+  return value.kind === "Variable";
 }

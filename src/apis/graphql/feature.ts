@@ -31,6 +31,7 @@ export const graphqlFeature = feature<GraphqlFeature>({
   },
   values: { graphql: (host) => handleOf(host).builder },
   prepare: (host) => handleOf(host).prepare(host),
+  review: (host) => handleOf(host).review(host),
   // Telemetry has its tracer by then.
   open: (host) => handleOf(host).watch(host),
   drain: (host) => handleOf(host).running?.drain(),

@@ -3,7 +3,8 @@ import { missingPackage } from "../../engines/db/missing-package.js";
 import type { Host } from "../../feature/host.js";
 import { ValueError } from "../../kit/value-error.js";
 import { SchemaBuilder } from "./build/schema-builder.js";
-import type { GraphQLConfig } from "./config.js";
+import { GraphQLConfig } from "./config.js";
+import { limitOptions } from "./limits.js";
 import type { RunningGraphql, startGraphql } from "./start.js";
 
 /** The GraphQL endpoint of one application, before and after its start. */
@@ -33,6 +34,26 @@ export class GraphqlHandle {
       throw missingPackage("graphql", "enableGraphql", error);
     }
     this.#running = await start(host, this.config, this.builder);
+  }
+
+  /** Settings that have no effect. */
+  review(host: Host): readonly (string | false)[] {
+    const { config } = this;
+    if (config === null) return [];
+    const { playground = false, introspection = host.env === "development", persisted, limits, subscriptions } = config;
+    const defaults = GraphQLConfig.options.fields.subscriptions.fallback;
+    return [
+      ...limitOptions.idle(limits),
+      playground &&
+        !introspection &&
+        "option 'playground' in GraphQLConfig shows no schema: set introspection: true, which is off in production",
+      playground &&
+        persisted.only &&
+        "option 'playground' in GraphQLConfig has no effect: with persisted.only its operations are refused",
+      subscriptions !== defaults &&
+        !this.#running?.operations.schema.getSubscriptionType() &&
+        "option 'subscriptions' in GraphQLConfig has no effect: the schema has no subscriptions",
+    ];
   }
 
   /** Counts and traces operations, where metrics or telemetry are enabled. */

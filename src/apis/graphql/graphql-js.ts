@@ -28,6 +28,7 @@ export const {
   GraphQLString,
   isAbstractType,
   isCompositeType,
+  isInputObjectType,
   isInterfaceType,
   isLeafType,
   isListType,
@@ -44,6 +45,7 @@ export const {
   TypeNameMetaFieldDef,
   validate,
   validateSchema,
+  valueFromAST,
   valueFromASTUntyped,
 } = graphql;
 

@@ -117,7 +117,7 @@ export class Operations {
       variables = coerced;
     }
     const { complexity } = this.#settings.config.limits;
-    if (complexity > 0 && operation.complexity.of(variables) > complexity) {
+    if (complexity > 0 && operation.complexity.exceeds(complexity, variables)) {
       return new Refusal([limitError(`The operation is more complex than ${complexity}.`, "complexity")]);
     }
     return { kind: definition.operation, operation, variables, raw: parameters };

@@ -44,7 +44,12 @@ const GrpcSettings = config(
     /** Hides the messages of unexpected errors from clients. Default: true, except in debug mode. */
     maskErrors: option(is.boolean),
   },
-  { order: ["address", "reflection", "enableWeb"] },
+  {
+    order: ["address", "reflection", "enableWeb"],
+    idle: ({ keepaliveInterval }) => ({
+      keepaliveTimeout: keepaliveInterval === 0 && "keepaliveInterval is 0, so no pings are sent",
+    }),
+  },
 );
 
 export type GrpcOptions = OptionsOf<typeof GrpcSettings.options.fields>;

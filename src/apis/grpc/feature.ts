@@ -75,6 +75,7 @@ const plainFeature = feature<PlainFace>({
   methods: { grpcChannel: (host, target, options) => handleOf(host).channel(target, options) },
   values: { grpc: (host) => handleOf(host).state },
   prepare: (host) => handleOf(host).prepare(),
+  review: (host) => GrpcConfig.options.idle(handleOf(host).config),
   ready: (host) => handleOf(host).listen(),
   drain: (host) => handleOf(host).drain(),
   close: (host) => handleOf(host).close(),

@@ -65,7 +65,12 @@ const JwtSettings = config(
   },
   {
     order: ["secret", "algorithm", "expiration"],
-    refine({ expiration, refreshLimit }, { algorithm, secret }) {
+    refine({ expiration, refreshLimit, refreshAge, leeway }, { algorithm, secret }) {
+      if (refreshAge >= expiration + leeway) {
+        throw new ValueError(
+          "option 'refreshAge' in JwtConfig must be below 'expiration': no token could be refreshed",
+        );
+      }
       if (algorithm === undefined && secret === undefined) {
         throw new ValueError(
           "JwtConfig needs a 'secret', or an 'algorithm' with keys: it got neither. Is the variable that holds it set?",

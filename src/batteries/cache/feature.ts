@@ -9,8 +9,8 @@ import {
   type CacheOptions,
   type CacheRouteOptions,
   type CacheSettings,
+  cacheOptions,
   isCacheOption,
-  readCacheCall,
 } from "./options.js";
 import type { ResponseCache } from "./response-cache.js";
 import type { CacheStore } from "./store.js";
@@ -57,7 +57,7 @@ export const cachingFeature = feature<CachingFeature>({
   name: "response cache",
   setup: {
     enableCaching(host, ...given) {
-      stateOf(host).general = readCacheCall(given);
+      stateOf(host).general = cacheOptions.read(given);
     },
   },
   methods: {
@@ -84,5 +84,19 @@ export const cachingFeature = feature<CachingFeature>({
     const cache = new ResponseCache(store, general, host.settings.requestTimeout, host.logger);
     state.cache = cache;
     host.use({ name: "cache", slot: "cache", early: true, forRoute: (route) => cache.forRoute(route) });
+  },
+  review(host) {
+    const { general } = stateOf(host);
+    const cached = new Set(["GET", "HEAD", ...(general?.methods ?? [])].map((method) => method.toUpperCase()));
+    const never = host.routes.filter(
+      ({ options, methods }) => options.cache && !methods.some((name) => cached.has(name)),
+    );
+    return [
+      ...cacheOptions.idle(general),
+      ...never.map(
+        ({ methods, path }) =>
+          `option 'cache' of the route ${methods.join(", ")} ${path} has no effect: name its method in \`methods\` of enableCaching()`,
+      ),
+    ];
   },
 });

@@ -16,7 +16,7 @@ const areMethods: Check<readonly string[]> = is.list((item) =>
   requestMethods.includes(String(item).toUpperCase()) ? undefined : "a method",
 );
 
-const cacheOptions = options(
+export const cacheOptions = options(
   "enableCaching()",
   {
     /** Time for which a response is cached that does not state its own lifetime. Default 5 minutes. */
@@ -39,7 +39,13 @@ const cacheOptions = options(
     /** The store of the responses. Default: the key-value store if one is enabled, else the memory of each worker. */
     store: option<CacheStore>(is.object),
   },
-  { order: ["ttl", "methods", "excludePaths"] },
+  {
+    order: ["ttl", "methods", "excludePaths"],
+    idle: ({ store, maxSize, maxEntrySize }) => ({
+      maxSize: store !== undefined && "it bounds the responses in memory, and the given store has its own bound",
+      maxEntrySize: maxSize !== undefined && maxEntrySize > maxSize && "it is larger than maxSize",
+    }),
+  },
 );
 
 const routeOption = options("the route option 'cache'", {
@@ -74,11 +80,6 @@ export interface CachePlan {
   readonly staleWhileRevalidate: number;
   readonly staleIfError: number;
   readonly maxEntrySize: number;
-}
-
-/** Reads the arguments of `enableCaching`. */
-export function readCacheCall(args: readonly unknown[]): CacheSettings {
-  return cacheOptions.read(args);
 }
 
 /** The settings of a route by its option and those of the application; null if it is not cached. */

@@ -32,4 +32,5 @@ export const compressionFeature = feature<CompressionFeature>({
     const { compression } = await import("./compression.js");
     host.use(compression(options));
   },
+  review: (host) => compressionOptions.idle(stateOf(host).options),
 });

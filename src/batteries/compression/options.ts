@@ -20,7 +20,10 @@ export const compressionOptions = options(
      */
     streams: option(is.boolean, false),
   },
-  { order: ["minSize"] },
+  {
+    order: ["minSize"],
+    idle: ({ brotli }) => ({ brotliQuality: !brotli && "set brotli: true to offer brotli" }),
+  },
 );
 
 export type CompressionOptions = OptionsOf<typeof compressionOptions.fields>;

@@ -1,7 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { EitherSpelling } from "../../kit/names.js";
-import { startedSessions } from "../sessions/feature.js";
+import { hasSessions, startedSessions } from "../sessions/feature.js";
 import type { CsrfProtection } from "./csrf.js";
 import { type CsrfOptions, type CsrfSettings, csrfOptions } from "./options.js";
 
@@ -48,6 +48,16 @@ export const csrfFeature = feature<CsrfFeature>({
     const sessions = await startedSessions(host);
     state.protection = new CsrfProtection(state.settings, sessions, host.env === "production");
     host.use(state.protection.middleware);
+  },
+  review(host) {
+    const { settings } = stateOf(host);
+    const isForCookie = settings?.tokens && (settings.secret ?? settings.cookie) !== undefined;
+    return [
+      ...csrfOptions.idle(settings),
+      isForCookie === true &&
+        hasSessions(host) &&
+        "options 'secret' and 'cookie' in enableCsrf() have no effect: tokens belong to the sessions",
+    ];
   },
 });
 

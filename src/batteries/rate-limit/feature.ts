@@ -2,6 +2,7 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { settingsOf } from "../../routing/definition.js";
 import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
 import type { RateLimitStore } from "./store.js";
@@ -27,7 +28,14 @@ declare module "../../pipeline/shared-stores.js" {
   }
 }
 
-const stateOf = perHost((): { general: RateLimitConfig | null; off: boolean } => ({ general: null, off: false }));
+interface State {
+  general: RateLimitConfig | null;
+  off: boolean;
+  /** Null before the start, and where nothing is limited. */
+  store: RateLimitStore | null;
+}
+
+const stateOf = perHost((): State => ({ general: null, off: false, store: null }));
 
 export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
@@ -48,7 +56,17 @@ export const rateLimitFeature = feature<RateLimitFeature>({
       given: general?.store,
       local: () => new MemoryRateLimitStore(),
     });
+    stateOf(host).store = store;
     host.use(rateLimits(general, store, host.fallback("rateLimit", new MemoryRateLimitStore()), host.logger));
+  },
+  review(host) {
+    const { general, store } = stateOf(host);
+    const isLocal = store !== null && isPerProcess(store);
+    return [
+      general?.onStoreError === "deny" &&
+        isLocal &&
+        "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
+    ];
   },
 });
 

@@ -79,6 +79,7 @@ export const roomsFeature = feature<RoomsFeature>({
   async prepare(host) {
     if (stateOf(host).settings !== null) await startedRooms(host);
   },
+  review: (host) => roomsOptions.idle(stateOf(host).settings),
   drain: (host) => stateOf(host).rooms?.drain(),
   close: (host) => stateOf(host).rooms?.close(),
 });

@@ -2,7 +2,7 @@ import { isFieldValue } from "../../http/fields/headers.js";
 import { setMissingField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { type OptionsOf, option, options } from "../../kit/config.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -16,34 +16,42 @@ const sendable: Check<string> = (given) =>
 const value = is.either(is.oneOf(false), sendable);
 
 /** Each option is a value to send, or false to send none. Fields that a handler sets itself are kept. */
-export const securityHeadersOptions = options("enableSecurityHeaders()", {
-  /** Default: the page's own origin only, images also from `data:`, no plugins, no foreign frames. */
-  contentSecurityPolicy: option<string | PolicyDirectives | false>(is.either(value, is.object)),
-  /** Reports violations of the policy, but refuses nothing. Default false. */
-  contentSecurityPolicyReportOnly: option(is.boolean, false),
-  /** Default "same-origin". */
-  crossOriginOpenerPolicy: option(value, "same-origin"),
-  /** Default "same-origin". */
-  crossOriginResourcePolicy: option(value, "same-origin"),
-  /** Default: none. */
-  crossOriginEmbedderPolicy: option(value, false, "none"),
-  /** Default: none. */
-  permissionsPolicy: option(value, false, "none"),
-  /** Default "no-referrer". */
-  referrerPolicy: option(value, "no-referrer"),
-  /** Strict-Transport-Security. Default: a year with subdomains, on encrypted connections. */
-  hsts: option<EitherSpelling<HstsOptions> | false>(is.either(is.oneOf(false), is.object)),
-  /** X-Content-Type-Options. Default "nosniff". */
-  contentTypeOptions: option(is.oneOf("nosniff", false), "nosniff"),
-  /** X-Frame-Options, for browsers that do not know `frame-ancestors`. Default "SAMEORIGIN". */
-  frameOptions: option(is.oneOf("DENY", "SAMEORIGIN", false), "SAMEORIGIN"),
-});
+export const securityHeadersOptions = options(
+  "enableSecurityHeaders()",
+  {
+    /** Default: the page's own origin only, images also from `data:`, no plugins, no foreign frames. */
+    contentSecurityPolicy: option<string | PolicyDirectives | false>(is.either(value, is.object)),
+    /** Reports violations of the policy, but refuses nothing. Default false. */
+    contentSecurityPolicyReportOnly: option(is.boolean, false),
+    /** Default "same-origin". */
+    crossOriginOpenerPolicy: option(value, "same-origin"),
+    /** Default "same-origin". */
+    crossOriginResourcePolicy: option(value, "same-origin"),
+    /** Default: none. */
+    crossOriginEmbedderPolicy: option(value, false, "none"),
+    /** Default: none. */
+    permissionsPolicy: option(value, false, "none"),
+    /** Default "no-referrer". */
+    referrerPolicy: option(value, "no-referrer"),
+    /** Strict-Transport-Security. Default: a year with subdomains, on encrypted connections. */
+    hsts: option<EitherSpelling<HstsOptions> | false>(is.either(is.oneOf(false), is.object)),
+    /** X-Content-Type-Options. Default "nosniff". */
+    contentTypeOptions: option(is.oneOf("nosniff", false), "nosniff"),
+    /** X-Frame-Options, for browsers that do not know `frame-ancestors`. Default "SAMEORIGIN". */
+    frameOptions: option(is.oneOf("DENY", "SAMEORIGIN", false), "SAMEORIGIN"),
+  },
+  {
+    idle: ({ contentSecurityPolicy }) => ({
+      contentSecurityPolicyReportOnly: contentSecurityPolicy === false && "contentSecurityPolicy is false",
+    }),
+  },
+);
 
 export type SecurityHeadersOptions = OptionsOf<typeof securityHeadersOptions.fields>;
+export type SecurityHeadersSettings = SettingsOf<typeof securityHeadersOptions.fields>;
 
 /** Adds the fields that make browsers handle responses carefully. */
-export function securityHeaders(args: readonly unknown[]): Middleware {
-  const given = securityHeadersOptions.read(args);
+export function securityHeaders(given: SecurityHeadersSettings): Middleware {
   const sent: readonly [name: string, value: string | false][] = [
     [
       `Content-Security-Policy${given.contentSecurityPolicyReportOnly ? "-Report-Only" : ""}`,
@@ -73,6 +81,12 @@ export function securityHeaders(args: readonly unknown[]): Middleware {
       }
     },
   };
+}
+
+/** Sentences on options that have no effect. */
+export function securityDoubts(settings: SecurityHeadersSettings | null): readonly string[] {
+  const hsts = settings?.hsts ? hstsOptions.read([settings.hsts]) : null;
+  return [...securityHeadersOptions.idle(settings), ...hstsOptions.idle(hsts)];
 }
 
 /** Encrypted here, or at a proxy that is trusted. */
@@ -113,16 +127,28 @@ function directive(name: string, sources: string | readonly string[]): string {
   return [name, ...list].filter((part) => part !== "").join(" ");
 }
 
-export const hstsOptions = options("hsts of enableSecurityHeaders()", {
-  /** Time for which browsers use encrypted connections only. Default 365 days. */
-  maxAge: option.duration("365d"),
-  /** Includes all subdomains. Default true. */
-  includeSubDomains: option(is.boolean, true),
-  /** Asks to be built into browsers; see hstspreload.org before you do. Default false. */
-  preload: option(is.boolean, false),
-  /** Also sent on connections that are not encrypted here, as behind a proxy that ends TLS. Default false. */
-  always: option(is.boolean, false),
-});
+const oneYear = 31_536_000;
+
+export const hstsOptions = options(
+  "hsts of enableSecurityHeaders()",
+  {
+    /** Time for which browsers use encrypted connections only. Default 365 days. */
+    maxAge: option.duration("365d"),
+    /** Includes all subdomains. Default true. */
+    includeSubDomains: option(is.boolean, true),
+    /** Asks to be built into browsers; see hstspreload.org before you do. Default false. */
+    preload: option(is.boolean, false),
+    /** Also sent on connections that are not encrypted here, as behind a proxy that ends TLS. Default false. */
+    always: option(is.boolean, false),
+  },
+  {
+    idle: ({ includeSubDomains, maxAge }) => ({
+      preload:
+        (!includeSubDomains || maxAge < oneYear) &&
+        "lists of browsers need includeSubDomains and a maxAge of at least 365 days",
+    }),
+  },
+);
 
 type HstsOptions = OptionsOf<typeof hstsOptions.fields>;
 

@@ -53,9 +53,21 @@ export const sessionsFeature = feature<SessionsFeature>({
     if (settings === null) return;
     const sessions = await load(host, settings);
     host.use(sessions.middleware);
-    warnOfMemory(host, sessions.settings.store);
+  },
+  review(host) {
+    const { settings, sessions } = stateOf(host);
+    const store = sessions?.settings.store ?? null;
+    const isLost = store !== null && isPerProcess(store) && host.env === "production";
+    return [
+      ...(settings?.doubts ?? []),
+      isLost && "sessions are kept in the memory of this process and are lost when it ends",
+    ];
   },
 });
+
+export function hasSessions(host: Host): boolean {
+  return stateOf(host).settings !== null;
+}
 
 /** The sessions of an application that starts; null if it has none. */
 export async function startedSessions(host: Host): Promise<Sessions | null> {
@@ -83,9 +95,4 @@ function storeOf(host: Host, given: SessionStore | null): SessionStore {
       throw needsSecretOrStore();
     },
   });
-}
-
-function warnOfMemory(host: Host, store: SessionStore | null): void {
-  if (store === null || !isPerProcess(store) || host.env !== "production") return;
-  host.logger.warn("sessions are kept in the memory of this process and are lost when it ends");
 }

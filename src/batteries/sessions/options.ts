@@ -27,22 +27,31 @@ export type SessionCookie = Pick<
   readonly name?: string;
 };
 
-const sessionOptions = options("enableSessions", {
-  /** Seals sessions that the cookie itself holds. Of several the first seals and all open: so a secret is changed. */
-  secret: option.secret(secretCheck),
-  /** Keeps sessions on the server; the cookie then holds a random token. Default without a secret: the key-value store. */
-  store: option(isStore),
-  /** Encrypts a session in a cookie; false signs it only, so that the client can read it. Default true. */
-  encrypted: option(is.boolean, true),
-  /** Time without a request that uses the session until it ends, in whole seconds. Default 1 day. */
-  idleTimeout: option.duration("1d", "1s", "36500d"),
-  /** Time from the beginning of a session to its end, in whole seconds. Default 7 days. */
-  absoluteTimeout: option.duration("7d", "1s", "36500d"),
-  /** Lets the browser keep the cookie when it is closed. Default false. */
-  persistent: option(is.boolean, false),
-  /** The attributes of the session's cookie. Default: HttpOnly, SameSite=Lax, for the path "/". */
-  cookie: option<EitherSpelling<SessionCookie>>(is.object),
-});
+const sessionOptions = options(
+  "enableSessions",
+  {
+    /** Seals sessions that the cookie itself holds. Of several the first seals and all open: so a secret is changed. */
+    secret: option.secret(secretCheck),
+    /** Keeps sessions on the server; the cookie then holds a random token. Default without a secret: the key-value store. */
+    store: option(isStore),
+    /** Encrypts a session in a cookie; false signs it only, so that the client can read it. Default true. */
+    encrypted: option(is.boolean, true),
+    /** Time without a request that uses the session until it ends, in whole seconds. Default 1 day. */
+    idleTimeout: option.duration("1d", "1s", "36500d"),
+    /** Time from the beginning of a session to its end, in whole seconds. Default 7 days. */
+    absoluteTimeout: option.duration("7d", "1s", "36500d"),
+    /** Lets the browser keep the cookie when it is closed. Default false. */
+    persistent: option(is.boolean, false),
+    /** The attributes of the session's cookie. Default: HttpOnly, SameSite=Lax, for the path "/". */
+    cookie: option<EitherSpelling<SessionCookie>>(is.object),
+  },
+  {
+    idle: ({ secret, idleTimeout, absoluteTimeout }) => ({
+      encrypted: secret === undefined && "a session in a store is not in the cookie",
+      idleTimeout: idleTimeout > absoluteTimeout && "absoluteTimeout ends the session before it",
+    }),
+  },
+);
 
 export type SessionOptions = OptionsOf<typeof sessionOptions.fields>;
 
@@ -59,6 +68,8 @@ export interface SessionSettings {
   readonly named: boolean;
   /** `secure` is left open where only the start can tell. */
   readonly cookie: CookieOptions;
+  /** Sentences on options that have no effect. */
+  readonly doubts: readonly string[];
 }
 
 const adviceBytes = 32;
@@ -83,6 +94,7 @@ export function sessionSettings(given: unknown): SessionSettings {
     cookieName: name,
     named: chosen !== undefined,
     cookie: { ...whole, ...secure },
+    doubts: sessionOptions.idle(options),
   };
 }
 

@@ -53,6 +53,12 @@ export class OpenTelemetryConfig extends config(
   },
   {
     order: ["serviceName", "otlpEndpoint", "samplingRate"],
+    idle: ({ traces, metrics, fetch, protocol, compression }) => ({
+      recordQuery: traces === false && "spans are not exported",
+      metricInterval: metrics === false && "metrics are not exported",
+      propagateTo: !fetch && "fetch is false, so it passes no trace on",
+      compression: protocol === "grpc" && compression === "gzip" && "exports over gRPC are not compressed",
+    }),
     refine: (_settings, { serviceName = process.env["OTEL_SERVICE_NAME"] || defaultServiceName }) => ({ serviceName }),
   },
 ) {}

@@ -61,6 +61,7 @@ export const telemetryFeature = feature<TelemetryFeature>({
     state.telemetry = await Telemetry.create(host, state.config);
     host.tracer = state.telemetry?.tracer ?? null;
   },
+  review: (host) => OpenTelemetryConfig.options.idle(stateOf(host).config),
   async open(host) {
     await stateOf(host).telemetry?.open();
   },

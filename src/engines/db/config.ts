@@ -108,6 +108,22 @@ const queryOptions = options("the query of the database URL", fields);
 
 const Base = config("DatabaseConfig", fields, {
   order: ["url", "poolSize", "sslmode", "sslrootcert"],
+  idle({ url, sslmode, replicas }) {
+    const isEmbedded = parsedUrl(url).engine === "pglite" && "an embedded database has no server to connect to";
+    const withoutTls = isEmbedded || (sslmode === "disable" && "sslmode is disable");
+    return {
+      host: isEmbedded,
+      port: isEmbedded,
+      user: isEmbedded,
+      password: isEmbedded,
+      database: isEmbedded,
+      sslmode: isEmbedded,
+      sslrootcert: withoutTls,
+      sslcert: withoutTls,
+      sslkey: withoutTls,
+      maxReplicaLag: replicas.length === 0 && "there are no replicas",
+    };
+  },
   refine(_settings, given) {
     const parsed = parsedUrl(given.url);
     return { ...found(given, parsed), ...hostsOf(given, parsed)[0] };

@@ -63,10 +63,14 @@ const postgres = engine<DatabaseConfig, PoolDatabase>({
   async prepare(db, config, host) {
     await watchQueries(db, config, host);
     if (config.replicaConfigs.length > 0) await prepareReplicas(db, host);
-    if (config.engine === "pglite" && config.folder === null && host.settings.workers > 1) {
-      host.logger.warn("the embedded database is in the memory of each worker: they do not share its data");
-    }
   },
+  review: (config, host) => [
+    ...DatabaseConfig.options.idle(config),
+    config.engine === "pglite" &&
+      config.folder === null &&
+      host.settings.workers > 1 &&
+      "the embedded database is in the memory of each worker: they do not share its data",
+  ],
   async close(db) {
     unbindDatabase(db);
     await db.close();

@@ -18,7 +18,10 @@ export interface QueryResult<Value> {
 export interface CommandResult<Value> extends QueryResult<Value> {
   /** True if it is the result of an earlier call with the same idempotency key. */
   readonly repeated: boolean;
-  /** False if `enableEventSync` is on and a projection had not processed the events of the command in time. */
+  /**
+   * False if `enableEventSync` is on and a projection had not processed the events of the command in time, or there is no
+   * event store.
+   */
   readonly synced: boolean;
 }
 

@@ -22,7 +22,10 @@ export class CqrsConfig extends config(
     /** The schema of the table of idempotency keys. Default `stoa`. */
     schema: option(isSchemaName, "stoa"),
   },
-  { order: ["enableEventSync", "commandTimeoutMs"] },
+  {
+    order: ["enableEventSync", "commandTimeoutMs"],
+    idle: ({ enableEventSync }) => ({ eventSyncTimeout: !enableEventSync && "set enableEventSync: true to wait" }),
+  },
 ) {}
 
 export type CqrsOptions = OptionsOf<typeof CqrsConfig.options.fields>;

@@ -133,8 +133,11 @@ export class Execution {
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
     const { config, eventStore } = this.#services;
-    const store = config.enableEventSync && (position > 0 || unchanged) ? eventStore() : null;
-    if (store === null) return true;
+    if (!config.enableEventSync) return true;
+    const store = eventStore();
+    // Nothing can be waited for: the start has warned of it.
+    if (store === null) return false;
+    if (position === 0 && !unchanged) return true;
     const affected = message.affects ?? store.projections;
     // The events of an earlier call, whose response was lost, are somewhere before the last one.
     const upTo = position > 0 || affected.length === 0 ? position : await store.storage.highWaterMark();

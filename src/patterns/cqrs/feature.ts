@@ -51,10 +51,13 @@ export const cqrsFeature = feature<CqrsFeature>({
     queries: (host) => busesOf(host, "app.queries").queries,
   },
   review(host) {
-    if (!stateOf(host).buses?.services.config.enableEventSync || enabledEventStore(host) !== null) return;
-    host.logger.warn(
-      "enableEventSync of enableCqrs() has no effect: it waits for projections of app.enableEventSourcing()",
-    );
+    const config = stateOf(host).buses?.services.config ?? null;
+    return [
+      ...CqrsConfig.options.idle(config),
+      config?.enableEventSync === true &&
+        enabledEventStore(host) === null &&
+        "option 'enableEventSync' in CqrsConfig has no effect: it waits for projections of app.enableEventSourcing()",
+    ];
   },
   async open(host) {
     const state = stateOf(host);

@@ -68,7 +68,14 @@ export class EventSourcingConfig extends config(
     /** The most time that a worker keeps the key of a person in memory. Default 1 minute. */
     keyCache: option.duration("1m", 0, "1h"),
   },
-  { order: ["storeType", "snapshotInterval", "enableSnapshots"] },
+  {
+    order: ["storeType", "snapshotInterval", "enableSnapshots"],
+    idle: ({ storeType, enableSnapshots, personalKeys }) => ({
+      snapshotInterval: !enableSnapshots && "enableSnapshots is false",
+      schema: storeType === "memory" && "events are kept in memory",
+      keyCache: personalKeys === undefined && "there are no personalKeys",
+    }),
+  },
 ) {}
 
 export type EventSourcingOptions = OptionsOf<typeof EventSourcingConfig.options.fields>;

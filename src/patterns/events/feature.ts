@@ -67,6 +67,7 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
     const page = livePageOf(host);
     if (page !== null) (await import("./page.js")).addEventPage(host, page, store);
   },
+  review: (host) => EventSourcingConfig.options.idle(stateOf(host).config),
   async open(host) {
     const { config } = stateOf(host);
     if (config === null) return;

@@ -5,12 +5,17 @@ import { errorsOf, graphqlApp, type Problem, post } from "./support.js";
 const typeDefs = `
   type Query { me: User  users(first: Int): [User!]!  echo(text: String): String  conn(first: Int): Connection! }
   extend type Query { pages(first: Int, last: Int, page: Page): [User!]  chunk(n: Int): [User!]  report: User }
+  extend type Query { defaults(page: Limited): [User!]  several(pages: [Page!]): [User!]  byIds(ids: [ID!]!): [User!] }
+  extend type Query { randoms(n: Int): [Float!]  blob(bytes: Int): String  codes(take: Int): [String!]  names: [String!] }
+  extend type Query { byIdsPage(ids: [ID!]!): Connection!  ends(first: Int, last: Int): [User!]  spelled(page_size: Int): [User!] }
+  extend type Query { save(values: [Float!]!): Boolean  matrix(rows: [[Int!]!]!): Boolean }
   input Page { limit: Int }
+  input Limited { limit: Int = 100000 }
   type User { id: ID! name: String friends: [User!]!  best: User }
   type Connection { edges: [Edge!]! }
   type Edge { node: User! }
 `;
-const resolvers = { Query: { chunk: { size: "n" }, report: { cost: 2000 } } };
+const resolvers = { Query: { chunk: { size: "n" }, report: { cost: 2000 }, blob: { size: "bytes" } } };
 const app = graphqlApp({ typeDefs, resolvers, introspection: true });
 const nested = (depth: number): string => `${"{ best ".repeat(depth)}{ id }${" }".repeat(depth)}`;
 const repeated = (text: (i: number) => string, count: number): string =>
@@ -60,6 +65,27 @@ const hostile: [name: string, document: string, limit: string | null][] = [
   ["a long list beside a short one", "{ pages(first: 1, last: 100000) { id } }", "complexity"],
   ["a long list in an input object", "{ pages(page: { limit: 100000 }) { id } }", "complexity"],
   ["a long list by an argument of any name", "{ chunk(n: 100000) { id } }", "complexity"],
+  ["a long list by a default in an input object", "{ defaults(page: {}) { id } }", "complexity"],
+  [
+    "a long list in a list of input objects",
+    "{ several(pages: [{ limit: 1 }, { limit: 100000 }]) { id } }",
+    "complexity",
+  ],
+  ["a long list of scalars", "{ randoms(n: 100000) }", "complexity"],
+  ["a long list of scalars by a name for sizes", "{ codes(take: 100000) }", "complexity"],
+  ["a scalar of a given size", "{ blob(bytes: 100000) }", "complexity"],
+  ["both ends of a list", "{ ends(first: 2600, last: 2600) { id } }", "complexity"],
+  ["a long list by a name in snake case", "{ spelled(page_size: 100000) { id } }", "complexity"],
+  [
+    "an item for each one of a list",
+    `{ byIds(ids: [${"1,".repeat(600)}]) { a: id b: id c: id d: id e: id f: id g: id h: id } }`,
+    "complexity",
+  ],
+  [
+    "a page for each one of a list",
+    `{ byIdsPage(ids: [${"1,".repeat(900)}]) { edges { node { id name best { id name } } } } }`,
+    "complexity",
+  ],
   ["a field of a high cost", "{ a: report { id } b: report { id } c: report { id } }", "complexity"],
   ["300 operations", repeated((i) => `query Q${i} { me { id } }`, 300), "tokens"],
   ["comments of 200,000 characters", `#${"x".repeat(200_000)}\n{ me { id } }`, "characters"],
@@ -104,6 +130,41 @@ describe("hostile documents", () => {
     expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
     expect(limitOf(await errorsOf(app, query, { n: 10 }))).toBe(null);
     expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");
+  });
+
+  it("Every list that a client sends is bounded by the cost, also one of lists and one in a variable", async () => {
+    const list = (length: number): number[] => Array.from({ length }, () => 1);
+    const save = "query ($values: [Float!]!) { save(values: $values) }";
+    expect(limitOf(await errorsOf(app, save, { values: list(4_000) }))).toBe(null);
+    expect(limitOf(await errorsOf(app, save, { values: list(5_000) }))).toBe("complexity");
+    const matrix = "query ($rows: [[Int!]!]!) { matrix(rows: $rows) }";
+    expect(limitOf(await errorsOf(app, matrix, { rows: [list(2_000), list(2_000)] }))).toBe(null);
+    expect(limitOf(await errorsOf(app, matrix, { rows: [list(2_500), list(2_500)] }))).toBe("complexity");
+  });
+
+  it("A cost is exact: fields, items of lists in arguments, and items that were asked for", async () => {
+    const costs: [query: string, cost: number][] = [
+      ["{ me { id } }", 2],
+      ["{ users { id name } }", 21],
+      ["{ users(first: 3) { id name } }", 7],
+      ["{ ends(first: 3, last: 2) { id } }", 6],
+      ["{ pages(first: 3, page: { limit: 2 }) { id } }", 4],
+      ["{ a: names b: names }", 2],
+      ["{ codes(take: 7) }", 8],
+      ["{ byIds(ids: [1, 2]) { id } }", 13],
+      [`{ byIds(ids: [${"1,".repeat(12)}]) { id } }`, 25],
+      ["{ conn(first: 4) { edges { node { id } } } }", 13],
+      ["{ save(values: [1, 2, 3]) }", 4],
+    ];
+    for (const [query, cost] of costs) {
+      const under = graphqlApp({ typeDefs, resolvers, limits: { complexity: cost } });
+      const over = graphqlApp({ typeDefs, resolvers, limits: { complexity: cost - 1 } });
+      expect([limitOf(await errorsOf(under, query)), limitOf(await errorsOf(over, query)), query]).toEqual([
+        null,
+        "complexity",
+        query,
+      ]);
+    }
   });
 
   it("A page counts its items once, and the list inside a connection does not multiply them again", async () => {

@@ -3,6 +3,7 @@ import { bindDatabase, createTables, field, Model } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostOf } from "../../../src/app/app.js";
 import { noSpan } from "../../../src/batteries/telemetry/trace/no-tracer.js";
+import type { Attributes } from "../../../src/kit/tracer.js";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { dataOf, errorsOf, post, quietApp } from "./support.js";
@@ -32,12 +33,30 @@ class Book extends Model("graphql_books", {
 
 class Tag extends Model("graphql_tags", { id: field.auto(), name: field.char({ maxLength: 20 }) }) {}
 
-const models = [Author, Tag, Book];
+class Wide extends Model("graphql_wide", {
+  id: field.auto(),
+  a: field.int(),
+  b: field.int(),
+  c: field.int(),
+  d: field.int(),
+  e: field.int(),
+  f: field.int(),
+  g: field.int(),
+  h: field.int(),
+}) {}
+
+const models = [Author, Tag, Book, Wide];
 const server = service("postgres");
 
 describe.skipIf(!server)("types of models", () => {
   let app: App;
-  let statements = 0;
+  const sent: string[] = [];
+  /** The statements that a function sends, without quotes and in lower case. */
+  const statementsOf = async (run: () => Promise<unknown>): Promise<string[]> => {
+    const before = sent.length;
+    await run();
+    return sent.slice(before);
+  };
   let drop: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
@@ -62,14 +81,16 @@ describe.skipIf(!server)("types of models", () => {
     await db.close();
     bindDatabase(null);
     app = quietApp();
-    const start = (): typeof noSpan => {
-      statements++;
+    const start = (_name: string, attributes: Attributes = {}): typeof noSpan => {
+      const text = attributes["db.query.text"];
+      if (typeof text === "string") sent.push(text.replaceAll('"', "").toLowerCase());
       return noSpan;
     };
     hostOf(app).tracer = { start };
     app.enableDatabase(made.url).enableGraphql({ limits: { complexity: 100_000 } });
     app.graphql.model(Author);
     app.graphql.model(Tag, { query: false });
+    app.graphql.model(Wide);
     app.graphql
       .model(Book, { visible: ({ context }) => (context.user === "admin" ? {} : { published: true }) })
       .field("label", "String!", ({ title, year }) => `${title} (${year ?? "n.d."})`);
@@ -204,31 +225,25 @@ describe.skipIf(!server)("types of models", () => {
   });
 
   it("Relations are loaded for all rows at once, at every level", async () => {
-    const count = async (first: number): Promise<number> => {
-      const before = statements;
-      await dataOf(
-        app,
-        `{ authors(first: ${first}) { nodes { name books { title tags { name } author { name books { id } } } } } }`,
-      );
-      return statements - before;
-    };
-    const one = await count(1);
-    expect(await count(3)).toBe(one);
-    expect(one).toBeLessThan(12);
+    const query = (first: number): string =>
+      `{ authors(first: ${first}) { nodes { name books { title tags { name } author { name books { id } } } } } }`;
+    const one = await statementsOf(() => dataOf(app, query(1)));
+    // Authors, their books, the keys and the rows of tags, the authors of books, and the books of those.
+    expect(one, one.join("\n")).toHaveLength(6);
+    expect(await statementsOf(() => dataOf(app, query(3)))).toHaveLength(6);
   });
 
   it("To-many relations take a filter, an order and a number of rows, each in one statement for all rows", async () => {
-    const before = statements;
     const query = `query ($f: BookFilter, $first: Int!) { authors { nodes {
       name
       newest: books(orderBy: [TITLE_DESC], first: $first) { title tags(filter: { name: { eq: "classic" } }) { name } }
       science: books(filter: $f) { title }
     } } }`;
     type Named = { title: string }[];
-    const { authors } = (await dataOf(app, query, {
-      first: 2,
-      f: { genre: { eq: "science" }, title: { startsWith: "Book 0" } },
-    })) as { authors: { nodes: { name: string; newest: Named; science: Named }[] } };
+    const variables = { first: 2, f: { genre: { eq: "science" }, title: { startsWith: "Book 0" } } };
+    let found: unknown;
+    const statements = await statementsOf(async () => void (found = await dataOf(app, query, variables)));
+    const { authors } = found as { authors: { nodes: { name: string; newest: Named; science: Named }[] } };
     expect(authors.nodes.map(({ newest }) => newest.map(({ title }) => title))).toEqual([
       ["Book 27", "Book 24"],
       ["Book 28", "Book 25"],
@@ -240,7 +255,44 @@ describe.skipIf(!server)("types of models", () => {
       ["Book 01", "Book 07"],
       [],
     ]);
-    expect(statements - before).toBeLessThan(8);
+    const [ofAuthors, ...others] = statements;
+    expect(ofAuthors).toMatch(/from graphql_authors\b.*limit/s);
+    const ofBooks = others.filter((text) => /from graphql_books\b/.test(text));
+    const ofTags = others.filter((text) => /graphql_tags\b/.test(text) && !ofBooks.includes(text));
+    expect([statements.length, ofBooks.length, ofTags.length], statements.join("\n")).toEqual([4, 2, 1]);
+    // The condition of `visible`, the filter, the order and the number of rows of each author are in one statement.
+    const each = "lateral \\(select .* from graphql_books t0 where t0\\.published = \\$\\d+ and";
+    const newest = new RegExp(`${each} t0\\.author_id = k\\.k0 order by t0\\.title desc, t0\\.id( desc)? limit 2\\)`);
+    const science = new RegExp(
+      `${each} \\(t0\\.title like \\$\\d+ and t0\\.genre = \\$\\d+\\) and t0\\.author_id = k\\.k0 order by t0\\.id limit 20\\)`,
+    );
+    for (const form of [newest, science]) {
+      expect(
+        ofBooks.filter((text) => form.test(text)),
+        ofBooks.join("\n"),
+      ).toHaveLength(1);
+    }
+    expect(ofTags[0]).toMatch(/\bname = /);
+  });
+
+  it("The condition of visible rows is in every statement that reads the model", async () => {
+    const query = `{ book(id: "6") { id } books(filter: { year: { gt: 1 } }) { totalCount nodes { id } }
+      authors { nodes { books { id } } } }`;
+    const ofBooks = (await statementsOf(() => dataOf(app, query))).filter((text) => /from graphql_books\b/.test(text));
+    // By key, a page, its total, and the books of authors.
+    expect(ofBooks).toHaveLength(4);
+    for (const text of ofBooks) expect(text).toMatch(/where .*\bpublished\b/s);
+  });
+
+  it("An order names up to 8 columns", async () => {
+    const columns = ["A", "B", "C", "D", "E", "F", "G", "H", "ID"];
+    const query = "query ($o: [WideOrder!]) { wides(orderBy: $o) { nodes { id } } }";
+    expect(await dataOf(app, query, { o: columns.slice(0, 8) })).toEqual({ wides: { nodes: [] } });
+    const [error] = await errorsOf(app, query, { o: columns });
+    expect(error).toMatchObject({
+      message: "'orderBy' names at most 8 columns.",
+      extensions: { code: "BAD_USER_INPUT" },
+    });
   });
 
   it("Rows of a relation that are not visible are left out before the rows are counted", async () => {

@@ -1,3 +1,4 @@
+import { GraphQLInt, GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from "graphql";
 import { field, Model } from "stoa/orm";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
@@ -49,6 +50,35 @@ describe("options of GraphQL", () => {
     expect(await statusFor(["https://shop.example"])).toBe(101);
   });
 
+  it("Documents are parsed for each request if cacheSize is 0, and once otherwise", async () => {
+    const readsOf = async (cacheSize: number): Promise<number> => {
+      let reads = 0;
+      const Word = new GraphQLScalarType({ name: "Word", parseValue: String, parseLiteral: () => String(reads++) });
+      const args = { word: { type: Word } };
+      const schema = new GraphQLSchema({
+        query: new GraphQLObjectType({ name: "Query", fields: { one: { type: GraphQLInt, args, resolve: () => 1 } } }),
+      });
+      const app = graphqlApp({ schema, cacheSize });
+      await dataOf(app, "{ one(word: x) }");
+      const first = reads;
+      for (let i = 0; i < 5; i++) await dataOf(app, "{ one(word: x) }");
+      return reads - first;
+    };
+    expect(await readsOf(1_000_000)).toBe(0);
+    expect(await readsOf(0)).toBeGreaterThanOrEqual(5);
+  });
+
+  it("A field in code has the cost and the size of its options", async () => {
+    const app = graphqlApp({ limits: { complexity: 50 } });
+    app.graphql.query("report", { type: "String", cost: 40 }, () => "report");
+    app.graphql.query("randoms", { type: "[Int!]!", args: { many: "Int! = 10" }, size: "many" }, () => []);
+    const limitOf = async (query: string): Promise<unknown> => (await errorsOf(app, query))[0]?.extensions?.["limit"];
+    expect(await limitOf("{ report }")).toBe(undefined);
+    expect(await limitOf("{ a: report b: report }")).toBe("complexity");
+    expect(await limitOf("{ randoms(many: 49) }")).toBe(undefined);
+    expect(await limitOf("{ randoms(many: 50) }")).toBe("complexity");
+  });
+
   it("The description of a field is in the schema", async () => {
     const app = quietApp();
     app.enableGraphql({ introspection: true });
@@ -66,6 +96,16 @@ class Book extends Model("graphql_option_books", {
 }) {}
 
 describe("options of a model in GraphQL", () => {
+  it("The type of a model has the name of its option, and its fields of Query have the guards", async () => {
+    const app = quietApp();
+    app.enableGraphql();
+    app.graphql.model(Book, { name: "Volume", guards: [() => false] });
+    expect(await dataOf(app, '{ __type(name: "Volume") { kind } }')).toEqual({ __type: { kind: "OBJECT" } });
+    for (const query of ["{ volume(id: 1) { id } }", "{ volumes { nodes { id } } }"]) {
+      expect(await errorsOf(app, query)).toMatchObject([{ extensions: { status: 403 } }]);
+    }
+  });
+
   it("Clients can filter and order by the columns of filters and orders, in pages of up to maxPage rows", async () => {
     const app = quietApp();
     app.enableGraphql({ introspection: true });

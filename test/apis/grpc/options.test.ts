@@ -30,6 +30,57 @@ async function frameClient(target: string): Promise<FrameClient> {
   return client;
 }
 
+describe("options of a gRPC service and of a channel", () => {
+  const never = (): Promise<never> => new Promise(() => {});
+
+  it("A unary call gets DEADLINE_EXCEEDED after the timeout of its service", async () => {
+    const { target } = await started({}, (app) => app.addGrpcService(Echo, { say: never }, { timeout: "20ms" }));
+    const channel = channelTo(target, { timeout: 0 });
+    await expect(channel.client(Echo).say({})).rejects.toMatchObject({ statusName: "DEADLINE_EXCEEDED" });
+  });
+
+  it("A unary call gets DEADLINE_EXCEEDED after the timeout of its channel", async () => {
+    const { target } = await started({}, (app) => app.addGrpcService(Echo, { say: never }, { timeout: 0 }));
+    const channel = channelTo(target, { timeout: "20ms", retries: 0 });
+    await expect(channel.client(Echo).say({})).rejects.toMatchObject({ statusName: "DEADLINE_EXCEEDED" });
+  });
+
+  it("A message beyond maxMessageSize of its service is refused, and one of another service is not", async () => {
+    const { target } = await started({}, (app) => {
+      const say = ({ text }: { text: string }) => ({ text });
+      app.addGrpcService(Echo, { say }, { maxMessageSize: 100 });
+    });
+    const client = channelTo(target).client(Echo);
+    await expect(client.say({ text: "x".repeat(50) })).resolves.toMatchObject({ text: "x".repeat(50) });
+    await expect(client.say({ text: "x".repeat(200) })).rejects.toMatchObject({ statusName: "RESOURCE_EXHAUSTED" });
+  });
+
+  it("Every call of a channel has its metadata", async () => {
+    const { target } = await started({}, (app) => {
+      app.addGrpcService(Echo, {
+        say: (_message, { request }) => ({ text: request.headers.get("x-tenant") ?? "none" }),
+      });
+    });
+    const textOf = async (options: ChannelOptions): Promise<string> =>
+      (await channelTo(target, options).client(Echo).say({})).text;
+    expect(await textOf({ metadata: { "x-tenant": "blue" } })).toBe("blue");
+    expect(await textOf({})).toBe("none");
+  });
+
+  it("Imports of a .proto file are found in the folders of protoPath", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "stoa-proto-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, "word.proto"), 'syntax = "proto3"; package test; message Word { string text = 1; }');
+    const proto = `syntax = "proto3"; package test; import "word.proto";
+      service Words { rpc Say (Word) returns (Word); }`;
+    const { target } = await started({}, (app) =>
+      app.addGrpcService("test.Words", { Say: ({ text }) => ({ text: `said ${text}` }) }, { proto, protoPath: folder }),
+    );
+    const client = channelTo(target).client("test.Words", { proto, protoPath: folder });
+    await expect(client.unary("Say", { text: "hi" })).resolves.toMatchObject({ text: "said hi" });
+  });
+});
+
 describe("options of the gRPC server", () => {
   it("The health service is served unless health is false", async () => {
     const proto = `syntax = "proto3"; package grpc.health.v1; message R { int32 status = 1; }

@@ -412,6 +412,19 @@ describe("validation of a stale response", () => {
     expect(await status('"0"')).toBe("200 REVALIDATED body 2");
   });
 
+  it("The route option staleWhileRevalidate holds for its route alone", async () => {
+    stopClock();
+    const app = new App().enableCaching({ ttl: 10 });
+    app.logger = silent;
+    let made = 0;
+    app.get("/stale", { cache: { staleWhileRevalidate: 60 } }, () => `made ${++made}`).get("/fresh", () => "fresh");
+    for (const path of ["/stale", "/fresh"]) await ask(app, path);
+    pass(11);
+    expect(await ask(app, "/stale")).toBe("STALE made 1");
+    expect(await ask(app, "/fresh")).toMatch(/^(?:MISS|EXPIRED|REVALIDATED)\b/);
+    await vi.waitFor(async () => expect(await ask(app, "/stale")).toBe("HIT made 2"));
+  });
+
   it("A stale response is validated in the background while it can still be sent", async () => {
     stopClock();
     const { app, state } = validating({}, { staleWhileRevalidate: 60 });

@@ -89,6 +89,12 @@ describe("the live page", () => {
     expect(await from("203.0.113.5", "box.test")).toBe(200);
   });
 
+  it("The live page is served at the path of its option alone", async () => {
+    await using server = await serve(new App().enableLivePage({ path: "/_watch" }), { debug: true });
+    expect((await send(server.url, "/_watch")).status).toBe(200);
+    expect((await send(server.url, "/_stoa")).status).toBe(404);
+  });
+
   it("The live page needs no login, because middleware and guards run after it", async () => {
     const app = new App().enableLivePage();
     app.use({ before: () => Response.json({}, 401) });

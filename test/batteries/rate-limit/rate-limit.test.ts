@@ -15,6 +15,34 @@ const byHeader = {
   key: (request: { headers: { get(name: string): string | undefined } }) => request.headers.get("x-client"),
 };
 
+describe("options of the rate limit", () => {
+  it("The kind decides whether requests refill evenly or leave the window one by one", async () => {
+    stopClock();
+    const statuses = async (kind: "token_bucket" | "sliding_window"): Promise<number[]> => {
+      const app = limited(new RateLimitConfig({ kind, maxRequests: 2, windowSecs: 60 }));
+      const first = [(await app.request("/")).status, (await app.request("/")).status];
+      pass(31);
+      return [...first, (await app.request("/")).status];
+    };
+    expect(await statuses("token_bucket")).toEqual([200, 200, 200]);
+    expect(await statuses("sliding_window")).toEqual([200, 200, 429]);
+  });
+
+  it("A client is forgotten when maxKeys others have come after it", async () => {
+    stopClock();
+    const again = async (maxKeys: number): Promise<number> => {
+      const app = limited(new RateLimitConfig({ maxRequests: 1, windowSecs: 60, maxKeys, ...byHeader }));
+      const ask = async (client: string): Promise<number> =>
+        (await app.request("/", { headers: { "x-client": client } })).status;
+      expect([await ask("ann"), await ask("ann")]).toEqual([200, 429]);
+      for (let i = 0; i < 20; i++) await ask(`other ${i}`);
+      return ask("ann");
+    };
+    expect(await again(1000)).toBe(429);
+    expect(await again(4)).toBe(200);
+  });
+});
+
 describe("the token bucket", () => {
   it("A rate limit allows max_requests at once, then refuses with 429 and the true wait", async () => {
     stopClock();

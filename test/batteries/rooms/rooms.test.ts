@@ -1,6 +1,7 @@
 import { App, type RoomsOptions } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { MemoryRoomStore } from "../../../src/batteries/rooms/memory-store.js";
 import { until } from "../../engines/kvstore/store.js";
 import { Events } from "./events.js";
 import { openSocket } from "./socket.js";
@@ -43,6 +44,26 @@ describe("a room", () => {
     );
     await app.rooms("lobby").send("and on");
     expect(await events.take(1)).toEqual(["and on"]);
+  });
+
+  it("Messages and members of rooms are kept in the store of the option", async () => {
+    const [sent, entered]: [string[], string[]] = [[], []];
+    class Recording extends MemoryRoomStore {
+      override send(room: string, text: string): number {
+        sent.push(`${room} ${text}`);
+        return super.send(room, text);
+      }
+      override enter(...given: Parameters<MemoryRoomStore["enter"]>): void {
+        entered.push(given[0]);
+        super.enter(...given);
+      }
+    }
+    const { app, url } = await started({ store: new Recording() });
+    const events = await Events.open(`${url}/events/lobby`);
+    await present(app, "lobby", 1);
+    await app.rooms("lobby").send("hello");
+    expect(await events.take(1)).toEqual(["hello"]);
+    expect([sent, entered]).toEqual([['lobby "hello"'], ["lobby"]]);
   });
 
   it("A room forgets its messages historySecs after the last one", async () => {

@@ -816,6 +816,20 @@ describe.each(bothEngines(service("postgres")))("a database on $name", ({ name, 
       expect(await failure(db.fetch("select * from scratch"))).toBeInstanceOf(ProgrammingError);
     });
 
+    it("The signal of a session ends its statements", async () => {
+      const controller = new AbortController();
+      const session = db.session(
+        async (own) => {
+          expect(await own.fetchval("select 1")).toBe(1);
+          controller.abort();
+          return own.fetchval("select 2");
+        },
+        { signal: controller.signal },
+      );
+      await expect(session).rejects.toThrow("the statement was cancelled");
+      expect(await db.fetchval("select 3")).toBe(3);
+    });
+
     it("A transaction that a session or a script leaves open is rolled back", async () => {
       await expect(
         db.session(async (session) => {

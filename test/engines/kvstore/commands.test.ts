@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { KvStoreError, ValueError } from "stoa";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { service } from "../../support/service.js";
-import { testStore } from "./store.js";
+import { testStore, until } from "./store.js";
 
 describe.skipIf(!service("redis"))("commands of the key-value store", () => {
   it("The store sets, gets and deletes text and bytes", async () => {
@@ -148,6 +148,32 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await scores.deleteByScore(0, 10)).toBe(1);
     expect(await scores.popMax()).toBeNull();
     expect(() => scores.add({ x: Number.NaN })).toThrow("a score must be a number, not NaN");
+  });
+
+  it("Entries of a stream have a given id, and are read and claimed up to a count", async () => {
+    const kv = await testStore();
+    const stream = kv.stream("counted");
+    const ids = ["1-1", "1-2", "2-1"];
+    for (const id of ids) expect(await stream.add({ n: id }, { id })).toBe(id);
+    expect((await stream.read({ count: 2 })).map(({ id }) => id)).toEqual(["1-1", "1-2"]);
+    const [ada, bob] = [stream.group("readers", "ada"), stream.group("readers", "bob")];
+    await ada.create();
+    expect(await ada.read()).toHaveLength(3);
+    let claimed: string[] = [];
+    await until(async () => {
+      claimed = (await bob.claim({ idle: "1ms", count: 2 })).map(({ id }) => id);
+      return claimed.length > 0;
+    });
+    expect(claimed).toEqual(["1-1", "1-2"]);
+  });
+
+  it("A scan finds keys of one type", async () => {
+    const kv = await testStore();
+    await kv.set("text", "x");
+    await kv.hash("map").set({ a: "b" });
+    const found: string[] = [];
+    for await (const key of kv.scan({ type: "hash" })) found.push(key);
+    expect(found).toEqual(["map"]);
   });
 
   it("The store keeps streams, which are read by all or shared in a group", async () => {

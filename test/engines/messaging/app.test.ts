@@ -32,6 +32,15 @@ describe("message handlers of an application", () => {
     expect(lines).toEqual(["nothing here consumes the topic 'ordres' that is published; did you mean 'orders'?"]);
   });
 
+  it("The broker in memory refuses a message of more than maxBytes", async () => {
+    const app = new App();
+    app.logger = silent();
+    started.push(app.enableMemoryBroker({ maxBytes: 2000 }));
+    await app.start();
+    await app.publish("texts", "x".repeat(1000));
+    await expect(app.publish("texts", "x".repeat(3000))).rejects.toThrow(MessagingError);
+  });
+
   it("A route publishes and a handler receives, with the type and the key of the topic", async () => {
     const app = makeApp();
     const seen: unknown[] = [];

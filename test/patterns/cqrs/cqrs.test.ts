@@ -35,19 +35,16 @@ describe("commands and queries", () => {
     expect(() => new App().commands).toThrow("app.commands needs app.enableCqrs()");
   });
 
-  it("The start warns of event sync without event sourcing, and is silent with it", async () => {
-    const warn = vi.fn();
-    const started = async (app: App): Promise<number> => {
-      app.logger = { ...quiet, warn, child: () => app.logger };
-      await app.start();
-      return warn.mock.calls.filter(([line]) => String(line).includes("enableEventSync")).length;
-    };
-    expect(await started(create({ enableEventSync: true }).enableEventSourcing("memory"))).toBe(0);
-    expect(await started(create())).toBe(0);
-    expect(await started(create({ enableEventSync: true }))).toBe(1);
-    expect(warn).toHaveBeenCalledWith(
-      "enableEventSync of enableCqrs() has no effect: it waits for projections of app.enableEventSourcing()",
-    );
+  it("A command with event sync and without an event store is not synced", async () => {
+    const app = create({ enableEventSync: true });
+    await app.start();
+    expect(await app.commands.execute(add, { a: 1, b: 2 })).toMatchObject({ value: { sum: 3 }, synced: false });
+    const off = create();
+    await off.start();
+    expect(await off.commands.execute(add, { a: 1, b: 2 })).toMatchObject({ synced: true });
+    const on = create({ enableEventSync: true }).enableEventSourcing("memory");
+    await on.start();
+    expect(await on.commands.execute(add, { a: 1, b: 2 })).toMatchObject({ synced: true });
   });
 
   it("A command runs with its checked input, and a wrong input is a 422", async () => {

@@ -59,6 +59,15 @@ describe.each(storeKinds(server))("the event store in %s", (kind) => {
     expect(seen.at(-1)).toBe(700);
   });
 
+  it.skipIf(kind === "memory")("Reading in a transaction shows the events that it has appended", async () => {
+    const name = stream();
+    await app.database.transaction(async (tx) => {
+      await app.eventStore.append(name, added(1), { tx });
+      expect(await app.eventStore.read(name, { tx })).toHaveLength(1);
+    });
+    expect(await app.eventStore.read(name)).toHaveLength(1);
+  });
+
   it("Events of a category and of all streams are read in one order, in both directions", async () => {
     const category = `c${randomUUID().slice(0, 8)}`;
     const [a, b] = [stream(category), stream(category)];

@@ -127,6 +127,15 @@ describe("the log of queries", () => {
     });
   });
 
+  it("The file and line of a statement are left out if caller is false", async () => {
+    const { logger, queries } = recorder();
+    const db = await openDatabase({ url: "pglite:", logQueries: { caller: false } }, { logger });
+    closing.push(() => db.close());
+    await db.fetch("select 1");
+    await vi.waitFor(() => expect(queries()).toHaveLength(1));
+    expect(queries()[0]!.fields).not.toHaveProperty("caller");
+  });
+
   it("Values are neither in the fields nor in the text unless parameters are asked for", async () => {
     const { logger, lines } = recorder();
     const db = await openDatabase({ url: await place(), logQueries: { explain: true, slow: 0 } }, { logger });

@@ -1,0 +1,293 @@
+import { App, JwtConfig, MemorySessionStore, RateLimitConfig } from "stoa";
+import { describe, expect, it } from "vitest";
+import { hostOf } from "../../src/app/app.js";
+import { defaultSettings } from "../../src/app/settings.js";
+import { MemoryCacheStore } from "../../src/batteries/cache/memory-store.js";
+import { MemoryRateLimitStore } from "../../src/batteries/rate-limit/memory-store.js";
+import type { RateLimitStore } from "../../src/batteries/rate-limit/store.js";
+
+type Setup = (app: App) => unknown;
+
+const typeDefs = "type Query { one: Int }";
+const secret = "s".repeat(32);
+const handler = () => null;
+
+/** Settings that have no effect, the same with the cure, and the warning of the start. */
+const rules: [name: string, idle: Setup, cured: Setup, warning: string][] = [
+  [
+    "event sync without event sourcing",
+    (app) => app.enableCqrs(true),
+    (app) => app.enableEventSourcing("memory").enableCqrs(true),
+    "option 'enableEventSync' in CqrsConfig has no effect: it waits for projections of app.enableEventSourcing()",
+  ],
+  [
+    "a time limit of event sync that is off",
+    (app) => app.enableCqrs({ eventSyncTimeout: "1s" }),
+    (app) => app.enableEventSourcing("memory").enableCqrs({ enableEventSync: true, eventSyncTimeout: "1s" }),
+    "option 'eventSyncTimeout' in CqrsConfig has no effect: set enableEventSync: true to wait",
+  ],
+  [
+    "the quality of brotli that is off",
+    (app) => app.enableCompression({ brotliQuality: 9 }),
+    (app) => app.enableCompression({ brotliQuality: 9, brotli: true }),
+    "option 'brotliQuality' in enableCompression() has no effect: set brotli: true to offer brotli",
+  ],
+  [
+    "the field of CSRF tokens that are off",
+    (app) => app.enableCsrf({ field: "token" }),
+    (app) => app.enableCsrf({ field: "token", tokens: true, secret }),
+    "option 'field' in enableCsrf() has no effect: set tokens: true to check tokens",
+  ],
+  [
+    "the header of CSRF tokens that are off",
+    (app) => app.enableCsrf({ header: "X-Token" }),
+    (app) => app.enableCsrf({ header: "X-Token", tokens: true, secret }),
+    "option 'header' in enableCsrf() has no effect: set tokens: true to check tokens",
+  ],
+  [
+    "the secret of CSRF tokens that are off",
+    (app) => app.enableCsrf({ secret }),
+    (app) => app.enableCsrf({ secret, tokens: true }),
+    "option 'secret' in enableCsrf() has no effect: set tokens: true to check tokens",
+  ],
+  [
+    "the cookie of CSRF tokens that are off",
+    (app) => app.enableCsrf({ cookie: "token" }),
+    (app) => app.enableCsrf({ cookie: "token", tokens: true, secret }),
+    "option 'cookie' in enableCsrf() has no effect: set tokens: true to check tokens",
+  ],
+  [
+    "a secret of CSRF tokens that belong to sessions",
+    (app) => app.enableSessions({ secret }).enableCsrf({ tokens: true, secret }),
+    (app) => app.enableSessions({ secret }).enableCsrf({ tokens: true }),
+    "options 'secret' and 'cookie' in enableCsrf() have no effect: tokens belong to the sessions",
+  ],
+  [
+    "encryption of sessions in a store",
+    (app) => app.enableSessions({ store: new MemorySessionStore(), encrypted: false }),
+    (app) => app.enableSessions({ secret, encrypted: false }),
+    "option 'encrypted' in enableSessions has no effect: a session in a store is not in the cookie",
+  ],
+  [
+    "an idle time of sessions beyond their end",
+    (app) => app.enableSessions({ secret, idleTimeout: "8d" }),
+    (app) => app.enableSessions({ secret, idleTimeout: "8d", absoluteTimeout: "9d" }),
+    "option 'idleTimeout' in enableSessions has no effect: absoluteTimeout ends the session before it",
+  ],
+  [
+    "a time of messages that are not kept",
+    (app) => app.enableRooms({ history: 0, historySecs: 5 }),
+    (app) => app.enableRooms({ history: 1, historySecs: 5 }),
+    "option 'historySecs' in enableRooms() has no effect: history is 0, so no messages are kept",
+  ],
+  [
+    "a number of rooms whose messages are not kept",
+    (app) => app.enableRooms({ history: 0, maxRooms: 5 }),
+    (app) => app.enableRooms({ history: 1, maxRooms: 5 }),
+    "option 'maxRooms' in enableRooms() has no effect: history is 0, so no messages are kept",
+  ],
+  [
+    "the handling of a store of limits that cannot fail",
+    (app) => app.enableRateLimit({ onStoreError: "deny" }),
+    (app) => app.enableRateLimit(RateLimitConfig.tokenBucket(5, 60, { onStoreError: "deny", store: sharedStore() })),
+    "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
+  ],
+  [
+    "the size of a cache whose store was given",
+    (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 10, store: new MemoryCacheStore(5000) }),
+    (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 10 }),
+    "option 'maxSize' in enableCaching() has no effect: it bounds the responses in memory, and the given store has its own bound",
+  ],
+  [
+    "a size of one response beyond that of the cache",
+    (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 2000 }),
+    (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 1000 }),
+    "option 'maxEntrySize' in enableCaching() has no effect: it is larger than maxSize",
+  ],
+  [
+    "the cache of a route whose method is not cached",
+    (app) => app.post("/search", { cache: { ttl: 5 } }, handler),
+    (app) => app.enableCaching({ methods: ["GET", "POST"] }).post("/search", { cache: { ttl: 5 } }, handler),
+    "option 'cache' of the route POST /search has no effect: name its method in `methods` of enableCaching()",
+  ],
+  [
+    "reports of a content security policy that is off",
+    (app) => app.enableSecurityHeaders({ contentSecurityPolicy: false, contentSecurityPolicyReportOnly: true }),
+    (app) => app.enableSecurityHeaders({ contentSecurityPolicyReportOnly: true }),
+    "option 'contentSecurityPolicyReportOnly' in enableSecurityHeaders() has no effect: contentSecurityPolicy is false",
+  ],
+  [
+    "HSTS that no list of browsers takes",
+    (app) => app.enableSecurityHeaders({ hsts: { preload: true, maxAge: "30d" } }),
+    (app) => app.enableSecurityHeaders({ hsts: { preload: true } }),
+    "option 'preload' in hsts of enableSecurityHeaders() has no effect: lists of browsers need includeSubDomains and a maxAge of at least 365 days",
+  ],
+  [
+    "queries of spans that are not exported",
+    (app) => app.enableTelemetry({ traces: false, recordQuery: true }),
+    (app) => app.enableTelemetry({ recordQuery: true }),
+    "option 'recordQuery' in OpenTelemetryConfig has no effect: spans are not exported",
+  ],
+  [
+    "the pause between exports of metrics that are off",
+    (app) => app.enableTelemetry({ metrics: false, metricInterval: "1h" }),
+    (app) => app.enableTelemetry({ metricInterval: "1h" }),
+    "option 'metricInterval' in OpenTelemetryConfig has no effect: metrics are not exported",
+  ],
+  [
+    "hosts of traces that fetch does not pass on",
+    (app) => app.enableTelemetry({ fetch: false, propagateTo: ["api.example.com"] }),
+    (app) => app.enableTelemetry({ propagateTo: ["api.example.com"] }),
+    "option 'propagateTo' in OpenTelemetryConfig has no effect: fetch is false, so it passes no trace on",
+  ],
+  [
+    "compression of exports over gRPC",
+    (app) => app.enableTelemetry({ protocol: "grpc", compression: "gzip" }),
+    (app) => app.enableTelemetry({ protocol: "grpc", compression: "none" }),
+    "option 'compression' in OpenTelemetryConfig has no effect: exports over gRPC are not compressed",
+  ],
+  [
+    "the interval of snapshots that are off",
+    (app) => app.enableEventSourcing({ snapshotInterval: 5, enableSnapshots: false }),
+    (app) => app.enableEventSourcing({ snapshotInterval: 5 }),
+    "option 'snapshotInterval' in EventSourcingConfig has no effect: enableSnapshots is false",
+  ],
+  [
+    "the schema of events in memory",
+    (app) => app.enableEventSourcing({ storeType: "memory", schema: "shop" }),
+    (app) => app.enableDatabase("pglite:").enableEventSourcing({ schema: "shop" }),
+    "option 'schema' in EventSourcingConfig has no effect: events are kept in memory",
+  ],
+  [
+    "the time of keys of personal data that is not used",
+    (app) => app.enableEventSourcing({ keyCache: "2m" }),
+    (app) => app.enableEventSourcing({ keyCache: "2m", personalKeys: secret }),
+    "option 'keyCache' in EventSourcingConfig has no effect: there are no personalKeys",
+  ],
+  [
+    "the time of pings that are not sent",
+    (app) => app.enableGrpc({ keepaliveInterval: 0, keepaliveTimeout: "1s" }),
+    (app) => app.enableGrpc({ keepaliveTimeout: "1s" }),
+    "option 'keepaliveTimeout' in GrpcConfig has no effect: keepaliveInterval is 0, so no pings are sent",
+  ],
+  [
+    "the size of lists in a cost that is not computed",
+    (app) => app.enableGraphql({ typeDefs, limits: { complexity: 0, listSize: 5 } }),
+    (app) => app.enableGraphql({ typeDefs, limits: { listSize: 5 } }),
+    "option 'listSize' in option 'limits' of GraphQLConfig has no effect: complexity is 0, so no cost is computed",
+  ],
+  [
+    "a page for a schema that cannot be read",
+    (app) => app.enableGraphql({ typeDefs, playground: true, introspection: false }),
+    (app) => app.enableGraphql({ typeDefs, introspection: false }),
+    "option 'playground' in GraphQLConfig shows no schema: set introspection: true, which is off in production",
+  ],
+  [
+    "a page whose operations are refused",
+    (app) => app.enableGraphql({ typeDefs, playground: true, persisted: { operations: {}, only: true } }),
+    (app) => app.enableGraphql({ typeDefs, playground: true, persisted: { operations: {} } }),
+    "option 'playground' in GraphQLConfig has no effect: with persisted.only its operations are refused",
+  ],
+  [
+    "options of subscriptions without any",
+    (app) => app.enableGraphql({ typeDefs, subscriptions: { maxPerProcess: 5 } }),
+    (app) => {
+      const resolvers = { Subscription: { one: { subscribe: async function* () {} } } };
+      const both = `${typeDefs} type Subscription { one: Int }`;
+      return app.enableGraphql({ typeDefs: both, resolvers, subscriptions: { maxPerProcess: 5 } });
+    },
+    "option 'subscriptions' in GraphQLConfig has no effect: the schema has no subscriptions",
+  ],
+  [
+    "the host of an embedded database",
+    (app) => app.enableDatabase({ url: "pglite:", host: "db.example.com" }),
+    (app) => app.enableDatabase({ url: "postgres://", host: "db.example.com" }),
+    "option 'host' in DatabaseConfig has no effect: an embedded database has no server to connect to",
+  ],
+  [
+    "a certificate of a database without TLS",
+    (app) => app.enableDatabase({ url: "postgres://localhost", sslmode: "disable", sslrootcert: "system" }),
+    (app) => app.enableDatabase({ url: "postgres://localhost", sslmode: "verify-full", sslrootcert: "system" }),
+    "option 'sslrootcert' in DatabaseConfig has no effect: sslmode is disable",
+  ],
+  [
+    "the lag of replicas that do not exist",
+    (app) => app.enableDatabase({ url: "postgres://localhost", maxReplicaLag: "1s" }),
+    (app) => app.enableDatabase({ url: "postgres://a", replicas: ["postgres://b"], maxReplicaLag: "1s" }),
+    "option 'maxReplicaLag' in DatabaseConfig has no effect: there are no replicas",
+  ],
+];
+
+describe("the review of settings at the start", () => {
+  it.each(rules)("The start warns of %s, once, and not with the cure", async (_name, idle, cured, warning) => {
+    expect(await warnings(idle)).toEqual([warning]);
+    expect(await warnings(cured)).toEqual([]);
+  });
+
+  it("Features with their defaults have nothing to warn of, in development and in production", async () => {
+    const all: Setup = (app) =>
+      app
+        .enableDatabase("pglite:")
+        .enableKvstore("redis://127.0.0.1:6379")
+        .enableMemoryBroker()
+        .enableOutbox()
+        .enableEventSourcing()
+        .enableCqrs()
+        .enableSaga()
+        .enableJobs()
+        .enableTelemetry()
+        .enableRequestId()
+        .enableLogging()
+        .enableMetrics()
+        .enableHealthChecks()
+        .enableCors()
+        .enableSecurityHeaders()
+        .enableCompression()
+        .enableEtag()
+        .enableBodyLimit()
+        .enableRateLimit()
+        .enableSessions({ secret })
+        .enableCsrf()
+        .enableCaching()
+        .enableCircuitBreaker()
+        .enableRooms()
+        .enableGraphql({ typeDefs })
+        .enableGrpc()
+        .enableMcp()
+        .enableLivePage()
+        .enableOpenapi();
+    for (const env of ["development", "production"] as const) expect(await warnings(all, env)).toEqual([]);
+  });
+
+  it("The age from which a token can be refreshed must be below its lifetime", () => {
+    const options = { secret, expiration: "1m" } as const;
+    expect(() => new JwtConfig({ ...options, refreshAge: "1m" })).toThrow(
+      "option 'refreshAge' in JwtConfig must be below 'expiration'",
+    );
+    expect(new JwtConfig({ ...options, refreshAge: "59s" }).refreshAge).toBe(59);
+  });
+});
+
+/** A store that is not in the memory of one process. */
+function sharedStore(): RateLimitStore {
+  const store = new MemoryRateLimitStore();
+  return { limiter: (policy) => store.limiter(policy) };
+}
+
+/** The warnings of an application, up to the review of its settings. Nothing is opened. */
+async function warnings(setUp: Setup, env: "development" | "production" = "development"): Promise<string[]> {
+  const lines: string[] = [];
+  const app = new App();
+  const logger: App["logger"] = {
+    debug() {},
+    info() {},
+    warn: (line: string) => void lines.push(line),
+    error() {},
+    child: () => logger,
+  };
+  app.logger = logger;
+  setUp(app);
+  hostOf(app).configure({ ...defaultSettings(), env });
+  await hostOf(app).prepare();
+  return lines;
+}
