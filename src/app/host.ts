@@ -46,6 +46,7 @@ export class AppHost implements Host, RunTarget, RouteSink {
   bodyLimit: number = defaultBodyLimit;
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
+  storePatience: number = Number.POSITIVE_INFINITY;
   tracer: Tracer | null = null;
   #table = new RouteTable<AppRoute>();
   readonly #routes: AppRoute[] = [];

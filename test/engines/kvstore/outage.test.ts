@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer } from "node:net";
 import { App, JwtAuth, Response } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -189,6 +190,41 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
     expect((await app.request("/")).status).toBe(200);
     expect(await failures("TIMEOUT")).toBe(1);
     expect(await failures("UNREACHABLE")).toBeGreaterThanOrEqual(2);
+  });
+
+  it("A request waits for the slow replies of all features together as long as for one call", async () => {
+    const redis = await restartable();
+    await redis.start();
+    let delay = 0;
+    const slow = createServer((client) => {
+      const server = connect(redis.port, "127.0.0.1");
+      client.on("data", (bytes) => server.write(bytes));
+      server.on("data", (bytes) => setTimeout(() => client.destroyed || client.write(bytes), delay));
+      for (const [one, other] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        one.on("error", () => {});
+        one.on("close", () => other.destroy());
+      }
+    });
+    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void slow.close());
+    const { port } = slow.address() as AddressInfo;
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 3 });
+    app.logger = silent;
+    app.enableSessions({ cookie: { secure: false } }).enableRateLimit({ maxRequests: 1000, windowSecs: 60 });
+    app.get("/", (request) => String(request.session.get("name")));
+    app.get("/login", (request) => void request.session.set("name", "ada"));
+    await app.start();
+    onTestFinished(() => app.stop());
+    const cookie = (await app.request("/login")).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+    expect(await (await app.request("/", { headers: { cookie } })).text()).toBe("ada");
+    // One reply is in time for its call, two are not in time for the request.
+    delay = 1800;
+    expect((await app.request("/", { headers: { cookie } })).status).toBe(503);
+    delay = 0;
+    await until(async () => (await app.request("/", { headers: { cookie } })).status === 200);
   });
 
   it("The store is used as soon as it is up, if it was absent at the start", async () => {
