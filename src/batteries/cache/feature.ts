@@ -85,4 +85,5 @@ export const cachingFeature = feature<CachingFeature>({
     state.cache = cache;
     host.use({ name: "cache", slot: "cache", early: true, forRoute: (route) => cache.forRoute(route) });
   },
+  close: (host) => stateOf(host).cache?.settled(),
 });
