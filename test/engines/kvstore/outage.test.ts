@@ -44,6 +44,14 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/failing", () => new Response("x", 500));
   app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
   app.get("/token", { middleware: [tokens] }, () => "ok");
+  app.enableRooms();
+  app.post("/rooms/send", (request) => request.rooms("lobby").send("hello"));
+  app.post("/rooms/members", (request) => request.rooms("lobby").members());
+  app.post("/rooms/history", (request) => request.rooms("lobby").history());
+  app.post("/rooms/subscribe", async (request) => {
+    for await (const message of request.rooms("lobby").subscribe()) return message;
+    return null;
+  });
   await app.start();
   onTestFinished(() => app.stop());
   const client = testClient(app);
@@ -114,6 +122,13 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       const { get } = await withoutStore(away);
       expect((await get("/session")).status).toBe(200);
       expect((await get("/session", { headers: { cookie: `session=${"a".repeat(43)}` } })).status).toBe(503);
+    });
+
+    it("Requests that use a room get 503", async () => {
+      const { post } = await withoutStore(away);
+      for (const call of ["send", "members", "history", "subscribe"]) {
+        expect((await post(`/rooms/${call}`)).status, call).toBe(503);
+      }
     });
 
     it("Tokens get 503, because they may be revoked", async () => {
