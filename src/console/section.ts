@@ -21,8 +21,8 @@ export interface ConsoleSection {
   /** Further GET calls below the path, by name. */
   readonly calls?: Readonly<Record<string, (request: Request) => unknown>>;
   /**
-   * Makes it a page for developers: no middleware of the application runs, and clients of a private network are served.
-   * These are further hosts that are served. Add such a section in development only.
+   * Makes it a page for developers: no middleware of the application runs. These are further hosts, served to all clients.
+   * Add such a section in development only.
    */
   readonly hosts?: readonly string[];
   /** Markup of the page that begins the console. */

@@ -7,10 +7,9 @@ import type { ConsoleSection } from "./section.js";
 // A page of another site can make an operator's browser request the console and its data: by the address, which CORS may
 // allow to all, or under its own name that leads to this machine (DNS rebinding).
 
-/** Refuses requests of pages of another origin, even if CORS allows them, and without guards all but near clients. */
+/** Refuses requests of pages of another origin, even if CORS allows them, and without guards clients of other machines. */
 export function checkVisitor(request: Request, { guards = [], hosts }: Pick<ConsoleSection, "guards" | "hosts">): void {
-  if (hosts !== undefined) checkHost(request, hosts);
-  else if (guards.length === 0) checkMachine(request);
+  if (hosts !== undefined || guards.length === 0) checkMachine(request, hosts);
   const origin = request.source.header("origin");
   if (origin !== undefined && !isOwn(origin, request)) throw new ForbiddenError("The console is not for other sites.");
 }
@@ -24,33 +23,22 @@ export function checkSite(request: Request): void {
 }
 
 /**
- * Refuses hosts that are not local, and clients that are not near: the page is for the developer of the application. The
- * hosts that the developer has named are served to all clients.
+ * Refuses all clients but those of the same machine, except under the hosts that the developer has named. A request of a
+ * proxy comes from this machine, whoever sent it, and the address that it was forwarded for may be the client's own
+ * invention. An address is absent under `fetch` and for a Unix socket.
  */
-function checkHost(request: Request, allowed: readonly string[]): void {
+function checkMachine(request: Request, hosts: readonly string[] = []): void {
   const name = hostName(request.source.header("host") ?? "");
-  if (name !== null && allowed.includes(name)) return;
-  // An address is absent under `fetch` and for a Unix socket. In a container, the client has a private address.
-  const { ip } = request;
-  if (name !== null && isLocalHost(name) && (ip === "" || near(plainAddress(ip) ?? ip))) return;
-  throw new ForbiddenError(
-    "The live page is for the machine that it runs on; enableLivePage({ hosts: [...] }) allows other hosts.",
-  );
-}
-
-/**
- * Refuses all clients but those of the same machine. A request of a proxy comes from this machine, whoever sent it, and the
- * address that it was forwarded for may be the client's own invention.
- */
-export function checkMachine(request: Request): void {
-  const name = hostName(request.source.header("host") ?? "");
+  if (name !== null && hosts.includes(name)) return;
   const { remoteAddress } = request.source;
   const isOwn = remoteAddress === "" || loopback(plainAddress(remoteAddress) ?? remoteAddress);
   const forwarded = ["x-forwarded-for", "forwarded", "x-real-ip"].some(
     (field) => request.source.header(field) !== undefined,
   );
   if (name !== null && isLocalHost(name) && isOwn && !forwarded) return;
-  throw new ForbiddenError("Without guards this page is for the machine that it runs on.");
+  throw new ForbiddenError(
+    "This page is for the machine that it runs on; guards, or enableLivePage({ hosts: [...] }), allow others.",
+  );
 }
 
 /** The scheme is left out of the comparison: a proxy in front may have changed it. */

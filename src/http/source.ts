@@ -19,6 +19,8 @@ export interface RequestSource {
   readonly body: IncomingBody | null;
   /** True if the client requests a WebSocket. */
   readonly wantsWebSocket: boolean;
+  /** The version of HTTP; undefined where it is not known. */
+  readonly httpVersion?: "1.0" | "1.1" | "2";
   /** The certificate of the client, if it has one. */
   readonly clientCertificate?: ClientCertificate | null;
   /** The value of a field named in lower case; repeated fields are joined by ", " (Cookie by "; "). */

@@ -207,7 +207,10 @@ describe("what is open with a session", () => {
   }
 
   class SilentStore implements SessionStore {
-    readonly #inner = new MemorySessionStore();
+    readonly #inner: MemorySessionStore;
+    constructor(inner = new MemorySessionStore()) {
+      this.#inner = inner;
+    }
     get = async (key: string) => this.#inner.get(key);
     set: SessionStore["set"] = async (...args) => this.#inner.set(...args);
     touch: SessionStore["touch"] = async (...args) => this.#inner.touch(...args);
@@ -231,6 +234,60 @@ describe("what is open with a session", () => {
     expect(ended.sort()).toEqual(["chat", "signal", "ticks"]);
     open.ws.send("still here");
     expect(await open.next()).toBe("still here");
+  });
+
+  it("endSessions() ends the sessions of a user with their WebSockets and streams, and no others", async () => {
+    const { app } = sessionApp(new MemorySessionStore());
+    app.post("/login/{user}", (request) => {
+      request.session.regenerate(request.params.user);
+      request.session.set("user", request.params.user);
+    });
+    app.post("/renew", (request) => request.session.regenerate());
+    app.get("/user", (request) => ({ user: request.session.get("user") ?? null }));
+    const server = await started(app);
+    const ada = [await login(server, "/login/ada"), await login(server, "/login/ada")];
+    // The session has another id, and is still one of the user.
+    ada[1] = await login(server, "/renew", ada[1]);
+    const bob = await login(server, "/login/bob");
+    const [first, second, open] = [await chat(server, ada[0]!), await chat(server, ada[1]!), await chat(server, bob)];
+    const ticks = await Events.open(`${server.url}/ticks`, undefined, ada[0]);
+    expect(await ticks.take(1)).toEqual(["first"]);
+    expect(await app.endSessions("ada")).toBe(2);
+    expect([await first.closed, await second.closed]).toEqual([endedClose, endedClose]);
+    expect(await ticks.next()).toBe(null);
+    const user = async (headers: Fields): Promise<unknown> =>
+      await (await fetch(`${server.url}/user`, { headers })).json();
+    expect([await user(ada[0]!), await user(ada[1]!), await user(bob)]).toEqual([
+      { user: null },
+      { user: null },
+      { user: "bob" },
+    ]);
+    open.ws.send("still here");
+    expect(await open.next()).toBe("still here");
+    expect(await app.end_sessions("ada")).toBe(0);
+  });
+
+  it("endSessions() ends what is open with a store that reports nothing, and needs a store that can do it", async () => {
+    const inner = new MemorySessionStore();
+    const silent = new SilentStore(inner);
+    const { app } = sessionApp(Object.assign(silent, { destroyAll: async (owner: string) => inner.destroyAll(owner) }));
+    app.post("/login/ada", (request) => request.session.regenerate("ada"));
+    const server = await started(app);
+    const socket = await chat(server, await login(server, "/login/ada"));
+    expect(await app.endSessions("ada")).toBe(1);
+    expect(await socket.closed).toEqual(endedClose);
+    await expect(new App().endSessions("ada")).rejects.toThrow("endSessions() needs app.enableSessions()");
+    for (const [store, message] of [
+      [null, "a session in a cookie cannot be ended"],
+      [new SilentStore(), "a store with the method destroyAll"],
+    ] as const) {
+      const { app: other } = sessionApp(store);
+      await started(other);
+      await expect(other.endSessions("ada")).rejects.toThrow(message);
+    }
+    for (const wrong of ["", 5, null, "x".repeat(257)]) {
+      await expect(app.endSessions(wrong as string)).rejects.toThrow("endSessions() takes the id of a user");
+    }
   });
 
   it("destroy() of the store ends what is open, and a session that was not used ends nothing", async () => {

@@ -49,6 +49,11 @@ describe("the names of the contract", () => {
   });
 
   it("Members with two words exist in both spellings", () => {
+    const app = new App();
+    expect(app.register_scoped).toBe(app.registerScoped);
+    expect(app.register_transient).toBe(app.registerTransient);
+    expect(app.node_listener).toBe(app.nodeListener);
+    expect(app.end_sessions).toBe(app.endSessions);
     expect(Response.no_content).toBe(Response.noContent);
     expect(new Blueprint("/x").register_blueprint).toBe(new Blueprint("/x").registerBlueprint);
     expect(new ForbiddenError().status_code).toBe(403);

@@ -229,6 +229,22 @@ describe.each(transports)("several requests on one connection of the %s transpor
   });
 });
 
+describe.each(transports)("the version of HTTP on the %s transport", (_name, factory) => {
+  it.each(["1.0", "1.1"])("A request of HTTP/%s knows its version", async (version) => {
+    const { client } = await start(factory, ({ source }) => new Response(source.httpVersion ?? "none"));
+    const [response] = await (await client(`GET / HTTP/${version}\r\nHost: a\r\n\r\n`)).responses(1);
+    expect(response!.body).toBe(version);
+  });
+
+  it("A request for another protocol knows its version", async () => {
+    const { client } = await start(factory, ({ source }) => new Response(source.httpVersion ?? "none"));
+    const upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n";
+    const [response] = await (await client(get("/", upgrade))).responses(1);
+    expect(response!.body).toBe("1.1");
+  });
+});
+
 describe("a request object", () => {
   it("A request object keeps its values after the next request was read", async () => {
     const requests: Request[] = [];

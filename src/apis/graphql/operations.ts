@@ -94,6 +94,18 @@ export class Operations {
     return `{"errors":${this.errorsText(errors, request)},"data":${data}}`;
   }
 
+  /**
+   * The JSON of a result for the response of the request. The scoped values of the request are disposed after the resolvers
+   * that an error did not wait for.
+   */
+  responseText(result: TextResult, request: Request): string {
+    if (result.running !== null) {
+      request.hold();
+      void result.running.then(() => request.finish());
+    }
+    return this.textOf(result, request);
+  }
+
   /** The JSON of the errors alone: a list. */
   errorsText(errors: readonly GraphQLError[], request: Request): string {
     return JSON.stringify(formatErrors(errors, request, this.#settings.maskErrors));

@@ -10,6 +10,7 @@ import { sleep } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import { OpenAuthorities } from "../../pipeline/open-authorities.js";
 import type { StoreSource } from "../../pipeline/shared-stores.js";
+import { storeReply } from "../../pipeline/store-reply.js";
 import { SchemeAuth, type SecurityScheme } from "../auth.js";
 import { unauthorized } from "../unauthorized.js";
 import { tokenOf } from "./bearer.js";
@@ -65,7 +66,7 @@ class BaseJwtAuth extends SchemeAuth {
   authenticate(request: Request): void | Promise<void> {
     const token = tokenOf(request);
     request.personal = true;
-    const verdict = this.#check(token);
+    const verdict = this.#check(token, request);
     if (isPromise(verdict)) return verdict.then((verified) => this.#accept(request, verified));
     return this.#accept(request, verdict);
   }
@@ -75,7 +76,7 @@ class BaseJwtAuth extends SchemeAuth {
    * ends when the token is revoked.
    */
   async verify(token: string, request?: Request): Promise<JwtClaims> {
-    const verified = await this.#check(token);
+    const verified = await this.#check(token, request);
     if (request !== undefined) this.#endWith(request, verified);
     return verified.claims;
   }
@@ -219,9 +220,13 @@ class BaseJwtAuth extends SchemeAuth {
     await sleep((second + 1) * 1000 - now + 10);
   }
 
-  #check(token: string): VerifiedToken | Promise<VerifiedToken> {
+  #check(token: string, request?: Request): VerifiedToken | Promise<VerifiedToken> {
     const verified = this.#read(token);
-    return isPromise(verified) ? verified.then((read) => this.#unrevoked(read)) : this.#unrevoked(verified);
+    const check = (read: VerifiedToken): VerifiedToken | Promise<VerifiedToken> => {
+      const checked = this.#unrevoked(read);
+      return request !== undefined && isPromise(checked) ? storeReply(request, checked) : checked;
+    };
+    return isPromise(verified) ? verified.then(check) : check(verified);
   }
 
   #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {

@@ -99,4 +99,5 @@ export const cachingFeature = feature<CachingFeature>({
       ),
     ];
   },
+  close: (host) => stateOf(host).cache?.settled(),
 });

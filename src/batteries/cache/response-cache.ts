@@ -7,6 +7,7 @@ import { discardBody, Response } from "../../http/response.js";
 import { type Duration, milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
+import { storeReply } from "../../pipeline/store-reply.js";
 import { boundedText } from "./bounded-text.js";
 import { bodyDigest, cacheKey, ownerOf } from "./cache-key.js";
 import { asksForPart, isPersonal, isPlain, isRead } from "./cacheable-request.js";
@@ -17,6 +18,7 @@ import { type Flight, Flights, type Landing } from "./flights.js";
 import { changedAddresses, isSafe } from "./invalidation.js";
 import { matchesVary } from "./memory-store.js";
 import { type CachePlan, type CacheSettings, cachePlan } from "./options.js";
+import { PendingWrites } from "./pending-writes.js";
 import { type CachedRoute, Refresher } from "./refresher.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
@@ -52,6 +54,7 @@ export class ResponseCache {
   readonly #calls: StoreCalls;
   readonly #flights = new Flights();
   readonly #refresher: Refresher;
+  readonly #writes = new PendingWrites();
   /** Keys whose last response could not be stored: requests for them do not wait for each other. */
   readonly #passing = new Set<string>();
 
@@ -100,6 +103,11 @@ export class ResponseCache {
     return noted;
   }
 
+  /** Resolves when every response is stored that is on its way to the store. */
+  settled(): Promise<void> {
+    return this.#writes.settled();
+  }
+
   #answer(route: CachedRoute, request: Request): Answer {
     if (!this.#concerns(route.plan, request)) return this.#bypass(route, request);
     const control = requestControl(request);
@@ -119,7 +127,7 @@ export class ResponseCache {
       return this.#withoutStore(search, error);
     }
     if (!(found instanceof Promise)) return this.#use(search, found);
-    return found.then(
+    return storeReply(request, found).then(
       (entry) => this.#use(search, entry),
       (error: unknown) => this.#withoutStore(search, error),
     );
@@ -188,7 +196,7 @@ export class ResponseCache {
       return this.#withoutStore(search, error);
     }
     if (!(ticket instanceof Promise)) return this.#joinOrRun(search, flightKey, ticket);
-    return ticket.then(
+    return storeReply(search.request, ticket).then(
       (value) => this.#joinOrRun(search, flightKey, value),
       (error: unknown) => this.#withoutStore(search, error),
     );
@@ -214,8 +222,9 @@ export class ResponseCache {
       return this.#finish(search, response, isForOne, ticket, flight, "MISS");
     };
     const answer = route.next(request);
-    if (!(answer instanceof Promise)) return finish(answer, null);
+    // Also for a response that is ready at once: it may take a while to store it.
     const flight = together ? this.#flights.begin(flightKey) : null;
+    if (!(answer instanceof Promise)) return finish(answer, flight);
     if (flight !== null) request.onAbort(() => this.#flights.end(flight, "again"));
     return answer.then((response) => finish(response, flight));
   }
@@ -258,15 +267,16 @@ export class ResponseCache {
       return labelled(response, status);
     }
     this.#passing.delete(key);
-    const settle = (kept: boolean): Response => {
+    const land = (kept: boolean): void => {
       if (flight !== null) this.#flights.end(flight, kept ? { entry, status: "HIT" } : "again");
-      if (status === "REVALIDATED" || (entry.status === 200 && isUnchanged(request, entry))) {
-        return answerFrom(request, entry, status);
-      }
-      return labelled(response, "MISS");
     };
     const kept = this.#calls.try(() => this.#store.put(ticket, key, entry), false);
-    return kept instanceof Promise ? kept.then(settle) : settle(kept);
+    if (!(kept instanceof Promise)) land(kept);
+    const isCopy = status === "REVALIDATED" || (entry.status === 200 && isUnchanged(request, entry));
+    const answer = isCopy ? answerFrom(request, entry, status) : labelled(response, "MISS");
+    if (!(kept instanceof Promise)) return answer;
+    const written = kept.then(land);
+    return this.#writes.add(written, entry.size) ? answer : written.then(() => answer);
   }
 
   /** The newest response cannot be stored, so the stored one no longer holds. */
@@ -281,7 +291,10 @@ export class ResponseCache {
     const forget = (response: Response): Answer => {
       const tags = changedAddresses(request, response);
       if (tags.length === 0) return response;
-      const done = this.#calls.try(() => this.#store.invalidate(tags), 0);
+      const done = this.#calls.try(() => {
+        const dropped = this.#store.invalidate(tags);
+        return dropped instanceof Promise ? storeReply(request, dropped) : dropped;
+      }, 0);
       return done instanceof Promise ? done.then(() => response) : response;
     };
     const answer = next(request);

@@ -7,6 +7,7 @@ import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { Pace } from "../../kit/time/pace.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
+import { storeReply } from "../../pipeline/store-reply.js";
 import type { BreakerSettings } from "./options.js";
 import type { Admission, Breaker, BreakerStore, Outcome } from "./store.js";
 
@@ -37,7 +38,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
       if (ticket === 0) return onError(request, circuitOpen(waitMs), "sync");
       const answer = next(request);
       if (answer instanceof Promise) return this.#watch(request, answer, ticket);
-      const reported = this.#report(ticket, this.#outcomeOf(request, answer.status));
+      const reported = this.#report(request, ticket, this.#outcomeOf(request, answer.status));
       return reported === undefined ? answer : reported.then(() => answer);
     };
     const unknown = (request: Request, error: unknown): Answer => {
@@ -52,7 +53,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
         return unknown(request, error);
       }
       if (!(admission instanceof Promise)) return proceed(request, admission);
-      return admission.then(
+      return storeReply(request, admission).then(
         (value) => proceed(request, value),
         (error: unknown) => unknown(request, error),
       );
@@ -65,7 +66,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
     const report = (outcome: Outcome): Promise<void> | undefined => {
       if (reported) return undefined;
       reported = true;
-      return this.#report(ticket, outcome);
+      return this.#report(request, ticket, outcome);
     };
     request.onAbort((reason) => void report(this.#outcomeOfAbort(reason)));
     return answer.then((response) => {
@@ -86,10 +87,11 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
   }
 
   /** A response waits for its report: the next request of the same client finds the circuit in its new state. */
-  #report(ticket: number, outcome: Outcome): Promise<void> | undefined {
+  #report(request: Request, ticket: number, outcome: Outcome): Promise<void> | undefined {
     try {
       const reported = this.breaker.report(ticket, outcome);
-      if (reported instanceof Promise) return reported.catch((error: unknown) => this.#complain(error));
+      if (!(reported instanceof Promise)) return undefined;
+      return storeReply(request, reported).catch((error: unknown) => this.#complain(error));
     } catch (error) {
       this.#complain(error);
     }

@@ -9,7 +9,7 @@ export const livePageOptions = options(
     path: option.made(isPlainPath, (path) => path.replace(/(?<=.)\/$/, ""), "/_stoa"),
     /** Number of requests that the page shows. Default 200. */
     requests: option(is.integer(1, 10_000), 200),
-    /** Further hosts that serve the page, beside localhost and private addresses: names or addresses without a port. */
+    /** Further hosts that serve the page, to all clients: names or addresses without a port. */
     hosts: option.made(is.strings, (hosts) => hosts.map((host) => host.toLowerCase()), []),
   },
   { order: ["path"] },

@@ -8,6 +8,7 @@ import { asPromise, isPromise } from "../../kit/is-promise.js";
 import type { Logger } from "../../kit/logger.js";
 import { Pace } from "../../kit/time/pace.js";
 import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
+import { storeReply } from "../../pipeline/store-reply.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
 import type { RateLimitConfig } from "./config.js";
 import { addressKeys, boundedKey } from "./identity.js";
@@ -55,7 +56,7 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
         return undecided(request, error, key, limit);
       }
       if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
-      return verdict.then(
+      return storeReply(request, verdict).then(
         (value) => settle(request, value, limit),
         (error: unknown) => undecided(request, error, key, limit),
       );

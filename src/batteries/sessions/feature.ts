@@ -11,6 +11,11 @@ import type { SessionStore } from "./store.js";
 export interface SessionsFeature {
   /** Keeps state of a client between its requests: `request.session`. */
   enableSessions(options?: EitherSpelling<SessionOptions>): this;
+  /**
+   * Ends all sessions of a user, in all processes, with their WebSockets and streams: those that began with
+   * `request.session.regenerate(user)`. Returns their number.
+   */
+  endSessions(user: string): Promise<number>;
 }
 
 declare module "../../http/request.js" {
@@ -39,6 +44,13 @@ export const sessionsFeature = feature<SessionsFeature>({
   setup: {
     enableSessions(host, options) {
       stateOf(host).settings = sessionSettings(options);
+    },
+  },
+  methods: {
+    async endSessions(host, user) {
+      const { sessions } = stateOf(host);
+      if (sessions === null) throw new Error("endSessions() needs app.enableSessions() and a started application");
+      return sessions.endAll(user);
     },
   },
   requestMembers: {

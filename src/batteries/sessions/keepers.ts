@@ -60,8 +60,8 @@ export function storeKeeper(store: SessionStore): SessionKeeper {
 
 function readSession(value: unknown): LoadedSession | null {
   if (!isPlainObject(value)) return null;
-  const { token, created, active, data } = value;
+  const { token, created, active, data, owner } = value;
   if (typeof token !== "string" || !isPlainObject(data)) return null;
   if (typeof created !== "number" || typeof active !== "number") return null;
-  return { token, created, active, data };
+  return { token, created, active, data, ...(typeof owner === "string" && { owner }) };
 }

@@ -10,6 +10,7 @@ interface Entry extends Linked<Entry> {
   readonly json: string;
   readonly expires: number;
   readonly size: number;
+  readonly owner: string | undefined;
 }
 
 /** Milliseconds between two searches for expired sessions. */
@@ -57,7 +58,8 @@ export class MemorySessionStore implements SessionStore {
     this.#remove(key);
     const json = JSON.stringify(session);
     const size = textSize(key) + textSize(json) + overhead;
-    const entry: Entry = { key, json, expires: Date.now() + ttl * 1000, size, newer: null, older: null };
+    const { owner } = session;
+    const entry: Entry = { key, json, expires: Date.now() + ttl * 1000, size, owner, newer: null, older: null };
     if (size > this.maxSize) throw new ValueError("the session is larger than all that the MemorySessionStore holds");
     if (this.#isFull(size)) this.#sweep();
     while (this.#isFull(size)) this.#drop(this.#written.oldest!);
@@ -73,6 +75,13 @@ export class MemorySessionStore implements SessionStore {
   destroy(key: string): void {
     this.#remove(key);
     for (const listener of this.#listeners) listener.ended(key);
+  }
+
+  /** Looks at every session: there are at most `limit`. */
+  destroyAll(owner: string): string[] {
+    const keys = [...this.#entries.values()].filter((entry) => entry.owner === owner).map(({ key }) => key);
+    for (const key of keys) this.destroy(key);
+    return keys;
   }
 
   watch(listener: EndingListener): void {

@@ -1,4 +1,6 @@
 import { nodeCrypto } from "../../kit/node-modules.js";
+import { show } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 
 /** The data of sessions. Declare the keys by merging into this interface. */
 export interface SessionData {
@@ -12,6 +14,7 @@ export interface LoadedSession {
   readonly created: number;
   readonly active: number;
   readonly data: Readonly<Record<string, unknown>>;
+  readonly owner?: string;
 }
 
 /** Data of one client between its requests. Values are kept as JSON. */
@@ -21,6 +24,7 @@ export class Session {
   #data: Map<string, unknown>;
   #token: string | null;
   #created: number;
+  #owner: string | undefined;
 
   /** @internal */
   constructor(loaded: LoadedSession | null) {
@@ -29,6 +33,7 @@ export class Session {
     this.#before = JSON.stringify(this);
     this.#token = loaded?.token ?? null;
     this.#created = loaded?.created ?? nowInSeconds();
+    this.#owner = loaded?.owner;
   }
 
   /** Names the session, and is no secret: the cookie cannot be made from it. Another one after `regenerate()`. */
@@ -69,9 +74,11 @@ export class Session {
 
   /**
    * Gives the session a new id and a new lifetime; its data stays. Call it when a user logs in or gains rights, so that
-   * an older copy of the cookie does not gain them too.
+   * an older copy of the cookie does not gain them too. With the id of a user the session is one of theirs:
+   * `app.endSessions(user)` ends all of them.
    */
-  regenerate(): void {
+  regenerate(user?: string): void {
+    if (user !== undefined) this.#owner = sessionOwner(user, "regenerate()");
     this.#token = newToken();
     this.#created = nowInSeconds();
   }
@@ -81,6 +88,7 @@ export class Session {
     this.#data = new Map();
     this.#token = null;
     this.#created = nowInSeconds();
+    this.#owner = undefined;
   }
 
   toJSON(): Record<string, unknown> {
@@ -93,7 +101,15 @@ export class Session {
     if (this.#data.size === 0 && this.#token === null) return { kind: previous ? "ended" : "nothing", previous };
     const token = (this.#token ??= newToken());
     const kind = token !== previous?.token ? "new" : JSON.stringify(this) === this.#before ? "same" : "changed";
-    return { kind, previous, token, created: this.#created, data: this.toJSON() };
+    const owner = this.#owner;
+    return {
+      kind,
+      previous,
+      token,
+      created: this.#created,
+      data: this.toJSON(),
+      ...(owner !== undefined && { owner }),
+    };
   }
 }
 
@@ -106,7 +122,14 @@ export type SessionOutcome =
       readonly token: string;
       readonly created: number;
       readonly data: Readonly<Record<string, unknown>>;
+      readonly owner?: string;
     };
+
+/** Checks the id of a user. */
+export function sessionOwner(user: unknown, call: string): string {
+  if (typeof user === "string" && user !== "" && user.length <= 256) return user;
+  throw new ValueError(`${call} takes the id of a user, a string of 1 to 256 characters, not ${show(user)}`);
+}
 
 export function sessionId(token: string): string {
   return nodeCrypto().createHash("sha256").update(token).digest("base64url");

@@ -3,12 +3,14 @@ import { addVary } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { Middleware } from "../../pipeline/middleware.js";
 import { OpenAuthorities } from "../../pipeline/open-authorities.js";
+import { storeReply } from "../../pipeline/store-reply.js";
 import { addCookie } from "./add-cookie.js";
 import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";
 import type { SessionSettings } from "./options.js";
-import { type LoadedSession, nowInSeconds, Session, type SessionOutcome, sessionId } from "./session.js";
+import { type LoadedSession, nowInSeconds, Session, type SessionOutcome, sessionId, sessionOwner } from "./session.js";
 import { SessionAuthority, type WatchSession } from "./session-authority.js";
 
 interface Opened {
@@ -64,6 +66,18 @@ export class Sessions {
     return opened.session;
   }
 
+  /** Ends all sessions of a user, and returns their number. */
+  async endAll(user: string): Promise<number> {
+    const owner = sessionOwner(user, "endSessions()");
+    const { store } = this.settings;
+    if (store === null) throw new ValueError("endSessions() needs a store: a session in a cookie cannot be ended");
+    if (store.destroyAll === undefined) throw new ValueError("endSessions() needs a store with the method destroyAll");
+    const keys = await store.destroyAll(owner);
+    // A store of the application need not report it.
+    for (const key of keys) this.#open.end(key);
+    return keys.length;
+  }
+
   readonly #watch: WatchSession = (token, end) =>
     this.#open.watch(
       [sessionId(token)],
@@ -75,7 +89,7 @@ export class Sessions {
     const cookie = this.#cookie(request);
     if (cookie === undefined) return undefined;
     const loaded = this.#keeper.load(cookie);
-    if (isPromise(loaded)) return loaded.then((value) => void this.#remember(request, value));
+    if (isPromise(loaded)) return storeReply(request, loaded).then((value) => void this.#remember(request, value));
     this.#remember(request, loaded);
     return undefined;
   }
@@ -111,7 +125,7 @@ export class Sessions {
       if (cookie !== null) addCookie(response, cookie);
       if (outcome.kind === "new") opened.authority?.follow((outcome as { token: string }).token);
     };
-    return isPromise(kept) ? (kept as Promise<string | null>).then(add) : add(kept);
+    return isPromise(kept) ? storeReply(request, kept).then(add) : add(kept);
   }
 
   /** The Set-Cookie that the client needs; null if its cookie is already right. */
@@ -125,10 +139,10 @@ export class Sessions {
     }
     const now = nowInSeconds();
     if (kind === "same" && now < previous!.active + this.settings.idleTimeout / 10) return null;
-    const { token, created, data } = outcome as Extract<SessionOutcome, { token: string }>;
-    const ttl = Math.min(this.settings.idleTimeout, created + this.settings.absoluteTimeout - now);
+    const { kind: _kind, previous: _previous, ...kept } = outcome as Extract<SessionOutcome, { token: string }>;
+    const ttl = Math.min(this.settings.idleTimeout, kept.created + this.settings.absoluteTimeout - now);
     const isNew = kind === "new";
-    const keep = (): string | Promise<string> => this.#keeper.keep({ token, created, active: now, data }, ttl, isNew);
+    const keep = (): string | Promise<string> => this.#keeper.keep({ ...kept, active: now }, ttl, isNew);
     const over = isNew && previous ? this.#end(previous) : undefined;
     // Side by side, because each is a round trip. In a callback, so that an error of one leaves no rejection of the other.
     const value = isPromise(over) ? Promise.all([Promise.resolve().then(keep), over]).then(([held]) => held) : keep();

@@ -5,12 +5,14 @@ export interface StoredSession {
   readonly created: number;
   readonly active: number;
   readonly data: Readonly<Record<string, unknown>>;
+  /** The id of the user, as given to `regenerate`. */
+  readonly owner?: string;
 }
 
 /**
  * Keeps sessions on the server. The key is a hash of the cookie's value, so that a reader of the store cannot take over
- * a session. Each method may return a promise. `watch` is optional: the store reports keys that `destroy` is called with, in
- * all processes.
+ * a session. Each method may return a promise. `watch` is optional: the store reports keys that are destroyed, in all
+ * processes.
  */
 export interface SessionStore extends EndingSource {
   get(key: string): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
@@ -19,4 +21,6 @@ export interface SessionStore extends EndingSource {
   /** Keeps a session that is there for so many seconds more. One that has been ended meanwhile must stay ended. */
   touch(key: string, session: StoredSession, ttl: number): unknown;
   destroy(key: string): unknown;
+  /** Destroys all sessions of a user, and returns their keys. Optional: `app.endSessions()` needs it. */
+  destroyAll?(owner: string): readonly string[] | Promise<readonly string[]>;
 }

@@ -1,5 +1,6 @@
 import { feature } from "../../feature/feature.js";
 import type { ConfigOf } from "../../kit/config-of.js";
+import { milliseconds } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { engine } from "../engine.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
@@ -47,7 +48,10 @@ const redis = engine<KvStoreConfig, KvStore>({
   measure: async (store, meter) => store.measure((await import("./metrics.js")).callMeter(meter)),
   trace: (store, tracer) => store.trace(tracer),
   // Features that keep state use it.
-  prepare: async (store, _config, host) => (await import("./stores/share-stores.js")).shareStores(host, store),
+  prepare: async (store, config, host) => {
+    host.storePatience = milliseconds(config.commandTimeout);
+    (await import("./stores/share-stores.js")).shareStores(host, store);
+  },
   close: (store) => store.close(),
 });
 

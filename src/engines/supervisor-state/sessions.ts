@@ -28,6 +28,11 @@ export function sessionService() {
       of(key).destroy(key);
       members.tellAll(key);
     },
+    destroyAll(_: HubWorker, owner: string) {
+      const keys = users.destroyAll(owner);
+      for (const key of keys) members.tellAll(key);
+      return keys;
+    },
   };
   return callService(calls, (worker) => members.leave(worker));
 }
@@ -57,6 +62,10 @@ export class MachineSessionStore implements SessionStore {
 
   destroy(key: string): Promise<void> {
     return available(this.#sessions.ask("destroy", [key]));
+  }
+
+  destroyAll(owner: string): Promise<readonly string[]> {
+    return available(this.#sessions.ask("destroyAll", [owner]));
   }
 
   watch(listener: EndingListener): void {

@@ -15,6 +15,7 @@ export class NetRequestSource implements RequestSource {
   readonly method: string;
   readonly path: string;
   readonly wantsWebSocket: boolean;
+  readonly httpVersion: "1.0" | "1.1";
   body: IncomingBody | null = null;
   readonly #peer: Peer;
   readonly #bytes: Buffer | string;
@@ -30,6 +31,7 @@ export class NetRequestSource implements RequestSource {
     this.method = head.method;
     this.path = head.path;
     this.wantsWebSocket = head.wantsWebSocket;
+    this.httpVersion = head.old ? "1.0" : "1.1";
     // Without a search it is somewhere in the head, or nowhere.
     const start = !lent ? 0 : head.searchEnd > head.searchStart ? head.searchStart : head.fieldsStart;
     this.#bytes = lent ? bytes.toString("latin1", start, end) : bytes;

@@ -101,6 +101,10 @@ export class Http2Exchange implements BodyHost, SenderHost {
       this.#waiting = () => this.#begin(head, raw);
       // After a turn of the event loop: if it was blocked, the frame has come but is not read yet.
       setTimeout(() => setImmediate(() => this.#goOn()), endDelay);
+    } else if (this.#owner.peer.secure && length === null) {
+      // TLS hands over each record by itself. A frame that came with this one, and breaks its stream, must not find it closed.
+      this.#waiting = () => this.#begin(head, raw);
+      setImmediate(() => this.#goOn());
     } else {
       this.#begin(head, raw);
     }

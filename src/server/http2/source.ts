@@ -17,6 +17,7 @@ export class Http2RequestSource implements RequestSource {
   readonly search: string;
   readonly body: IncomingBody | null;
   readonly wantsWebSocket = false;
+  readonly httpVersion = "2";
   readonly #peer: Peer;
   readonly #authority: string;
   readonly #raw: readonly string[];

@@ -22,6 +22,12 @@ export class NodeRequestSource implements RequestSource {
     this.wantsWebSocket = wantsWebSocket;
   }
 
+  /** An HTTP/2 server of Node's calls its version "2.0". */
+  get httpVersion(): "1.0" | "1.1" | "2" {
+    const { httpVersionMajor, httpVersion } = this.#message;
+    return httpVersionMajor === 2 ? "2" : httpVersion === "1.0" ? "1.0" : "1.1";
+  }
+
   get remoteAddress(): string {
     return this.#message.socket?.remoteAddress ?? "";
   }

@@ -67,6 +67,41 @@ describe("resolvers", () => {
     await expect.poll(() => disposed).toEqual([1, 2]);
   });
 
+  it.each([
+    ["one operation", { query: "{ slow required }" }, "application/json"],
+    ["a list of operations", [{ query: "{ slow required }" }, { query: "{ __typename }" }], "application/json"],
+    ["an event stream", { query: "{ slow required }" }, "text/event-stream"],
+  ])("Scoped values of %s are disposed after resolvers that an error did not wait for", async (_what, body, accept) => {
+    const disposed: string[] = [];
+    let end = (): void => {};
+    const slow = resolver(
+      { inject: { unit: Depends<string>("unit") } },
+      () =>
+        new Promise<number>((resolve) => {
+          end = () => resolve(1);
+        }),
+    );
+    const app = graphqlApp({
+      typeDefs: "type Query { slow: Int required: Int! }",
+      resolvers: { Query: { slow, required: () => Promise.reject(new Error("no value")) } },
+      limits: { batch: 2 },
+    });
+    app.registerScoped("unit", { dispose: (unit: string) => void disposed.push(unit) }, () => "unit");
+    let finished = 0;
+    app.use({ before: (request) => request.onFinish(() => void finished++) });
+    const headers = { "content-type": "application/json", accept };
+    const response = await app.request("/graphql", { method: "POST", headers, body: JSON.stringify(body) });
+    expect(await response.text()).toContain("errors");
+    // The end of another request shows that this one could have ended.
+    await (await app.request("/none")).text();
+    await expect.poll(() => finished).toBeGreaterThanOrEqual(1);
+    expect([finished, disposed]).toEqual([1, []]);
+    end();
+    await expect.poll(() => disposed).toEqual(["unit"]);
+    expect(finished).toBe(2);
+    await app.stop();
+  });
+
   it("A resolver that injects an unknown dependency fails the start", async () => {
     const a = resolver({ inject: { mail: Depends("mial") } }, () => 1);
     const app = graphqlApp({ typeDefs: "type Query { a: Int }", resolvers: { Query: { a } } });

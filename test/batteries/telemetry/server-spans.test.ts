@@ -24,6 +24,7 @@ describe("the span of a request", () => {
       "server.address": "127.0.0.1",
       "server.port": Number(new URL(url).port),
       "client.address": "127.0.0.1",
+      "network.protocol.version": "1.1",
       "user_agent.original": "a-browser/1.0",
     });
     expect(span!.traceId).toMatch(/^[0-9a-f]{32}$/);

@@ -226,6 +226,8 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     expect(await (await two.get("/books")).json()).toEqual({ made: 1 });
     expect(await (await two.post("/drop")).json()).toEqual({ dropped: 1 });
     await until(async () => (await statusOf(one)) === "MISS");
+    // It waits until the response is stored.
+    expect(await statusOf(one)).toBe("HIT");
     expect(await (await two.get("/books")).json()).toEqual({ made: 2 });
   });
 
@@ -268,15 +270,18 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     );
     const scripts = async (): Promise<number> =>
       Number(/evalsha:calls=(\d+)/.exec(await cli(server.port, "info", "commandstats"))?.[1]);
-    const costOf = async (path: string): Promise<number> => {
+    const costOf = async (path: string, least: number): Promise<number> => {
       const before = await scripts();
       expect((await one.get(path)).headers.get("x-cache")).toBe("MISS");
+      // It is stored after it was sent.
+      await until(async () => (await scripts()) - before >= least);
       return (await scripts()) - before;
     };
-    for (const path of ["/plain/1", "/guarded/1"]) await one.get(path); // the first call of a script fails, and sends its text
-    expect(await costOf("/plain/2")).toBe(2);
+    // The first call of a script fails, and sends its text. The second request waits until the response is stored.
+    for (const path of ["/plain/1", "/plain/1", "/guarded/1", "/guarded/1"]) await one.get(path);
+    expect(await costOf("/plain/2", 2)).toBe(2);
     // A circuit is believed to be closed for a moment.
-    expect([3, 4]).toContain(await costOf("/guarded/2"));
+    expect([3, 4]).toContain(await costOf("/guarded/2", 3));
   });
 
   it("A ticket that came with a missing entry notices an invalidation since then", async () => {

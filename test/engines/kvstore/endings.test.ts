@@ -28,6 +28,40 @@ describe.skipIf(!service("redis"))("what ends in the key-value store", () => {
     await until(() => gaps === 4);
   });
 
+  it("All sessions of a user end for all processes, those that ended before are not counted, and the list expires", async () => {
+    const kv = await testStore();
+    const [one, two] = [new KvSessionStore(kv), new KvSessionStore(kv)];
+    const heard: string[] = [];
+    let listening = false;
+    two.watch({ ended: (id) => void heard.push(id), gap: () => void (listening = true) });
+    await until(() => listening);
+    for (const key of ["a", "b", "c"]) await one.set(key, { ...session, owner: "ada" }, 60);
+    await one.set("d", { ...session, owner: "bob" }, 60);
+    await one.set("e", session, 60);
+    expect(await two.touch("b", { ...session, owner: "ada" }, 120)).toBe(true);
+    expect(await kv.ttl("sessions-of:ada")).toBeGreaterThan(60);
+    await one.destroy("c");
+    expect([...(await two.destroyAll("ada"))].sort()).toEqual(["a", "b"]);
+    await until(() => heard.includes("a") && heard.includes("b"));
+    for (const key of ["a", "b", "c"]) expect(await one.get(key)).toBe(null);
+    expect(await two.touch("a", { ...session, owner: "ada" }, 60)).toBe(false);
+    for (const key of ["d", "e"]) expect(await one.get(key)).toMatchObject(session);
+    expect(await one.destroyAll("ada")).toEqual([]);
+  });
+
+  it("Sessions of a user that have ended by their time leave the list with the next one", async () => {
+    const kv = await testStore();
+    const store = new KvSessionStore(kv);
+    const owned = { ...session, owner: "ada" };
+    await store.set("short", owned, 1);
+    await until(async () => (await store.get("short")) === null);
+    // Its second must be over too.
+    await until(async () => {
+      await store.set("long", owned, 60);
+      return (await kv.sortedSet("sessions-of:ada").size()) === 1;
+    });
+  });
+
   it("Tokens are revoked and sessions end without the right to publish", async () => {
     const { url } = await serverOfTest();
     const { port } = new URL(url);

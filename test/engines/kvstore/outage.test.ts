@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer } from "node:net";
 import { App, JwtAuth, Response } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -43,6 +44,14 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/failing", () => new Response("x", 500));
   app.get("/session", (request) => ({ name: request.session.get("name") ?? null }));
   app.get("/token", { middleware: [tokens] }, () => "ok");
+  app.enableRooms();
+  app.post("/rooms/send", (request) => request.rooms("lobby").send("hello"));
+  app.post("/rooms/members", (request) => request.rooms("lobby").members());
+  app.post("/rooms/history", (request) => request.rooms("lobby").history());
+  app.post("/rooms/subscribe", async (request) => {
+    for await (const message of request.rooms("lobby").subscribe()) return message;
+    return null;
+  });
   await app.start();
   onTestFinished(() => app.stop());
   const client = testClient(app);
@@ -113,6 +122,13 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       const { get } = await withoutStore(away);
       expect((await get("/session")).status).toBe(200);
       expect((await get("/session", { headers: { cookie: `session=${"a".repeat(43)}` } })).status).toBe(503);
+    });
+
+    it("Requests that use a room get 503", async () => {
+      const { post } = await withoutStore(away);
+      for (const call of ["send", "members", "history", "subscribe"]) {
+        expect((await post(`/rooms/${call}`)).status, call).toBe(503);
+      }
     });
 
     it("Tokens get 503, because they may be revoked", async () => {
@@ -189,6 +205,41 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
     expect((await app.request("/")).status).toBe(200);
     expect(await failures("TIMEOUT")).toBe(1);
     expect(await failures("UNREACHABLE")).toBeGreaterThanOrEqual(2);
+  });
+
+  it("A request waits for the slow replies of all features together as long as for one call", async () => {
+    const redis = await restartable();
+    await redis.start();
+    let delay = 0;
+    const slow = createServer((client) => {
+      const server = connect(redis.port, "127.0.0.1");
+      client.on("data", (bytes) => server.write(bytes));
+      server.on("data", (bytes) => setTimeout(() => client.destroyed || client.write(bytes), delay));
+      for (const [one, other] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        one.on("error", () => {});
+        one.on("close", () => other.destroy());
+      }
+    });
+    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void slow.close());
+    const { port } = slow.address() as AddressInfo;
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 3 });
+    app.logger = silent;
+    app.enableSessions({ cookie: { secure: false } }).enableRateLimit({ maxRequests: 1000, windowSecs: 60 });
+    app.get("/", (request) => String(request.session.get("name")));
+    app.get("/login", (request) => void request.session.set("name", "ada"));
+    await app.start();
+    onTestFinished(() => app.stop());
+    const cookie = (await app.request("/login")).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+    expect(await (await app.request("/", { headers: { cookie } })).text()).toBe("ada");
+    // One reply is in time for its call, two are not in time for the request.
+    delay = 1800;
+    expect((await app.request("/", { headers: { cookie } })).status).toBe(503);
+    delay = 0;
+    await until(async () => (await app.request("/", { headers: { cookie } })).status === 200);
   });
 
   it("The store is used as soon as it is up, if it was absent at the start", async () => {

@@ -107,11 +107,13 @@ export function count(replies: readonly Reply[], status: number): number {
   return replies.filter((reply) => reply.status === status).length;
 }
 
-/** A revoked token and an ended session end the WebSockets of all workers of the machines. */
+/** A revoked token, an ended session and the end of a user's sessions end the WebSockets of all workers of the machines. */
 export async function expectEnd(machines: readonly Machine[]): Promise<void> {
   const [first] = machines;
   const authorization = `Bearer ${(await first!.get("/login")).text}`;
-  const cookie = (await fetch(`${first!.url}/visits`)).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+  const cookieOf = async (path: string): Promise<string> =>
+    (await fetch(first!.url + path)).headers.getSetCookie()[0]!.split(";", 1)[0]!;
+  const cookie = await cookieOf("/visits");
   const opened = await Promise.all(
     machines.flatMap((machine) => [
       machine.sockets("/mine", { authorization }),
@@ -125,4 +127,11 @@ export async function expectEnd(machines: readonly Machine[]): Promise<void> {
   const closed = await Promise.all(opened.flat().map((socket) => socket.closed));
   expect(new Set(closed.map(({ code }) => code))).toEqual(new Set([1008]));
   await until(async () => (await first!.members("mine")) === 0);
+  const cookies = [await cookieOf("/sign-in"), await cookieOf("/sign-in")];
+  const sockets = await Promise.all(
+    machines.flatMap((machine) => cookies.map((one) => machine.sockets("/session", { cookie: one }))),
+  );
+  expect((await first!.get("/sign-out-all")).text).toBe('{"ended":2}');
+  for (const socket of sockets.flat()) expect((await socket.closed).code).toBe(1008);
+  expect((await first!.get("/sign-out-all")).text).toBe('{"ended":0}');
 }

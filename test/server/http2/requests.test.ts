@@ -71,6 +71,11 @@ describe("a request of HTTP/2", () => {
     },
   );
 
+  it("A request of HTTP/2 knows its version", async () => {
+    const { ask } = await start(({ source }) => new Response(source.httpVersion));
+    expect((await ask()).body).toBe("2");
+  });
+
   it("A request of HTTP/2 for the whole server has the target *", async () => {
     expect((await seen({ ":method": "OPTIONS", ":path": "*" })).target).toBe("*");
   });

@@ -1,7 +1,11 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
 import { App, Response } from "stoa";
 import { afterEach, describe, expect, it } from "vitest";
 import { readCommandLine } from "../../../src/server/command-line.js";
@@ -18,10 +22,14 @@ import {
   ENHANCE_YOUR_CALM,
   FrameClient,
   frame,
+  GOAWAY,
   get,
   HEADERS,
+  preface,
   RST_STREAM,
   request,
+  SETTINGS,
+  settings,
   uint32,
 } from "./frames.js";
 
@@ -62,6 +70,41 @@ describe("run({ http2 })", () => {
       }).end();
     });
     expect(text).toBe(`1.1 ${url}/`);
+  });
+
+  it.each([
+    ["DATA", frame(DATA, END_STREAM, 1, Buffer.from("x"))],
+    ["HEADERS", frame(HEADERS, END_STREAM | END_HEADERS, 1, request("/"))],
+  ])("A %s frame behind the end of a request is an error, also in a TLS record of its own", async (_type, late) => {
+    const app = new App();
+    app.get("/", () => "hello");
+    const { address } = await run(app, { tls, shutdownTimeout: 0.5 });
+    const tcp = connect(address.port, "127.0.0.1");
+    closers.push(async () => void tcp.destroy());
+    let held: Buffer[] | null = null;
+    const wire = new Duplex({
+      read() {},
+      write(bytes: Buffer, _encoding, done) {
+        if (held === null) tcp.write(bytes);
+        else held.push(bytes);
+        done();
+      },
+    });
+    tcp.on("data", (bytes) => wire.push(bytes));
+    tcp.on("close", () => wire.push(null));
+    const socket = connectTls({ socket: wire, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    const client = new FrameClient(socket);
+    await once(socket, "secureConnect");
+    client.send(preface, settings());
+    await client.until(({ type }) => type === SETTINGS);
+    // Two records, which the server gets at once.
+    held = [];
+    await new Promise((sent) => socket.write(get(1), sent));
+    await new Promise((sent) => socket.write(late, sent));
+    tcp.write(Buffer.concat(held));
+    // Node ends a session with INTERNAL_ERROR (2) where nghttp2 says STREAM_CLOSED (5).
+    const reset = await client.until(({ type }) => type === RST_STREAM || type === GOAWAY);
+    expect([2, 5]).toContain(reset?.payload.readUInt32BE(reset.type === GOAWAY ? 4 : 0));
   });
 
   it("A client that offers only HTTP/2 is refused by a server without it", async () => {

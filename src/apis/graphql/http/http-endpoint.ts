@@ -91,12 +91,7 @@ export class HttpEndpoint {
 
   #respond(request: Request, result: TextResult, type: string): Response {
     if (result.errors !== null) request.logFields = { ...request.logFields, graphql_errors: result.errors.length };
-    if (result.running !== null) {
-      // The scoped values of the request are disposed after the resolvers that an error did not wait for.
-      request.hold();
-      void result.running.then(() => request.finish());
-    }
-    return new Response(this.#operations.textOf(result, request), 200, type);
+    return new Response(this.#operations.responseText(result, request), 200, type);
   }
 
   /** All operations of a list run at once, as separate requests would. */
@@ -120,7 +115,7 @@ export class HttpEndpoint {
       const error = new GraphQLError("A subscription cannot be part of a list.");
       return `{"errors":${this.#operations.errorsText([error], request)}}`;
     }
-    return this.#operations.textOf(await this.#operations.execute(prepared, context), request);
+    return this.#operations.responseText(await this.#operations.execute(prepared, context), request);
   }
 
   /**

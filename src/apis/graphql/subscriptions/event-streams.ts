@@ -34,7 +34,8 @@ export class EventStreams {
   }
 
   async *#events(request: Request, prepared: PreparedOperation, signal: AbortSignal): AsyncIterableIterator<SseEvent> {
-    const next = (result: TextResult): SseEvent => ({ event: "next", data: this.#operations.textOf(result, request) });
+    const text = (result: TextResult): string => this.#operations.responseText(result, request);
+    const next = (result: TextResult): SseEvent => ({ event: "next", data: text(result) });
     if (prepared.kind !== "subscription") {
       yield next(await this.#operations.execute(prepared, new GraphqlContext(request)));
     } else if (!this.#count.take()) {

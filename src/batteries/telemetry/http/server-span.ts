@@ -119,6 +119,8 @@ export class ServerSpan extends RecordedSpan {
         writeAttribute(writer, attribute, "network.peer.address", source.remoteAddress, limit);
       }
     }
+    const { httpVersion } = source;
+    if (httpVersion !== undefined) writer.raw(protocolVersion(httpVersion, limit));
     const agent = source.header("user-agent");
     if (agent !== undefined) writer.raw(userAgent(agent, limit));
     if (this.#recordQuery && source.search.length > 1) {
@@ -153,6 +155,10 @@ function remembered(write: (writer: Writer, value: string, limit: number) => voi
 
 const userAgent = remembered((writer, value, limit) =>
   writeAttribute(writer, attribute, "user_agent.original", value, limit),
+);
+
+const protocolVersion = remembered((writer, value, limit) =>
+  writeAttribute(writer, attribute, "network.protocol.version", value, limit),
 );
 
 const clientAddress = remembered((writer, value, limit) =>

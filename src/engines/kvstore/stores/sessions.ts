@@ -10,10 +10,16 @@ import { watchEndings } from "./endings.js";
 export class KvSessionStore implements SessionStore {
   readonly #kv: KvStore;
   readonly #destroy: KvScript<number>;
+  readonly #add: KvScript<number>;
+  readonly #list: KvScript<string[]>;
+  readonly #unlist: KvScript<number>;
 
   constructor(kv: KvStore) {
     this.#kv = kv;
     this.#destroy = kv.script(destroyLua);
+    this.#add = kv.script(addLua);
+    this.#list = kv.script("return redis.call('ZRANGE', KEYS[1], 0, -1)");
+    this.#unlist = kv.script("return redis.call('ZREM', KEYS[1], unpack(ARGV))");
   }
 
   get(key: string): Promise<StoredSession | null> {
@@ -25,20 +31,43 @@ export class KvSessionStore implements SessionStore {
   }
 
   set(key: string, session: StoredSession, ttl: number): Promise<void> {
-    return this.#kv.setJson(keyOf(key), session, { ttl: atLeastOne(ttl) }).catch(refuse);
+    const kept = this.#kv.setJson(keyOf(key), session, { ttl: atLeastOne(ttl) });
+    return this.#listed(key, session, ttl, kept).catch(refuse);
   }
 
   /** One call, so that a session that is ended at the same time stays ended. */
   touch(key: string, session: StoredSession, ttl: number): Promise<boolean> {
-    return this.#kv.setIfPresent(keyOf(key), JSON.stringify(session), { ttl: atLeastOne(ttl) }).catch(refuse);
+    const kept = this.#kv.setIfPresent(keyOf(key), JSON.stringify(session), { ttl: atLeastOne(ttl) });
+    return this.#listed(key, session, ttl, kept).catch(refuse);
   }
 
   destroy(key: string): Promise<number> {
     return this.#destroy.run([keyOf(key)], [this.#kv.prefixed(channel), key]).catch(refuse);
   }
 
+  async destroyAll(owner: string): Promise<readonly string[]> {
+    const list = [listOf(owner)];
+    const keys = await this.#list.run(list).catch(refuse);
+    const ended: string[] = [];
+    for (let i = 0; i < keys.length; i += batch) {
+      const some = keys.slice(i, i + batch);
+      const counts = await Promise.all(some.map((key) => this.destroy(key)));
+      await this.#unlist.run(list, some).catch(refuse);
+      // Those that had ended before are listed too.
+      ended.push(...some.filter((_key, at) => counts[at] === 1));
+    }
+    return ended;
+  }
+
   watch(listener: EndingListener): void {
     watchEndings(this.#kv, channel, listener);
+  }
+
+  /** Side by side with the session: a client gets its cookie only if both have succeeded. */
+  async #listed<T>(key: string, { owner }: StoredSession, ttl: number, kept: Promise<T>): Promise<T> {
+    if (owner === undefined) return kept;
+    const [result] = await Promise.all([kept, this.#add.run([listOf(owner)], [key, Math.ceil(atLeastOne(ttl))])]);
+    return result;
   }
 }
 
@@ -49,6 +78,23 @@ const destroyLua = `
 redis.pcall('PUBLISH', ARGV[1], ARGV[2])
 return redis.call('DEL', KEYS[1])
 `;
+
+/** The sessions of a user, by the time at which they end. In a cluster they can lie on any server. */
+const addLua = `
+local now = tonumber(redis.call('TIME')[1])
+local ttl = tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ttl, ARGV[1])
+if redis.call('TTL', KEYS[1]) < ttl then redis.call('EXPIRE', KEYS[1], ttl) end
+return 1
+`;
+
+/** Sessions of a user that are destroyed at once. */
+const batch = 100;
+
+function listOf(owner: string): string {
+  return `sessions-of:${owner}`;
+}
 
 function keyOf(key: string): string {
   return `session:${key}`;
