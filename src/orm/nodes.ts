@@ -166,6 +166,8 @@ export interface Query {
   /** The servers to read from; null for those that the database chooses. */
   readonly place: DatabasePlace | null;
   readonly where: readonly ConditionNode[];
+  /** The number of conditions before the first window function, which is computed over their rows; null without one. */
+  readonly windowsAfter: number | null;
   readonly orderBy: readonly OrderNode[] | null;
   readonly reversed: boolean;
   readonly limit: number | null;
@@ -205,6 +207,7 @@ export function rootQuery(meta: ModelMeta): Query {
     db: null,
     place: null,
     where: [],
+    windowsAfter: null,
     orderBy: null,
     reversed: false,
     limit: null,

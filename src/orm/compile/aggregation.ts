@@ -1,4 +1,5 @@
 import type { ConditionNode, ExpressionNode } from "../nodes.js";
+import { nodeOf } from "./operands.js";
 import { resolvePath, type Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
@@ -37,7 +38,9 @@ export function usesAggregate(node: ConditionNode, annotations: Annotations): bo
   switch (node.type) {
     case "lookup": {
       const name = node.key.split("__", 1)[0]!;
-      return Object.hasOwn(annotations, name) && isAggregate(annotations[name]!, annotations);
+      if (Object.hasOwn(annotations, name) && isAggregate(annotations[name]!, annotations)) return true;
+      const value = nodeOf(node.value);
+      return value !== undefined && isAggregate(value, annotations);
     }
     case "and":
     case "or":

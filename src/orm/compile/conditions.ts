@@ -153,8 +153,11 @@ export interface ManySource {
   readonly from: string;
 }
 
-/** The rows of a to-many relation that belong to a row of the scope. */
-export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
+/** The row that related rows belong to. */
+export type ManyOwner = Pick<Scope, "column" | "outer" | "timeZone">;
+
+/** The rows of a to-many relation that belong to a row. */
+export function manySource(scope: ManyOwner, relation: RelationMeta, context: Context): ManySource {
   const inner = new Scope(relation.target, () => context.alias(), scope.outer);
   inner.timeZone = scope.timeZone;
   const { through } = relation;

@@ -5,7 +5,7 @@ import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import { isAggregate } from "./aggregation.js";
-import { manySource } from "./conditions.js";
+import { type ManyOwner, manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { countType } from "./expression-types.js";
 import { encodeFor } from "./operands.js";
@@ -189,8 +189,8 @@ function manyOf(node: CallNode, scope: Scope): { path: string; rest: readonly st
 }
 
 /**
- * A subquery over the related rows, so that aggregates of several relations do not multiply one another. A grouped
- * query joins the relation instead.
+ * A subquery over the related rows, so that aggregates of several relations do not multiply one another. In a grouped query
+ * they are the related rows of all rows of the group, unless the query has a row for each related row already.
  */
 function aggregateOfMany(
   node: CallNode,
@@ -200,30 +200,44 @@ function aggregateOfMany(
 ): string {
   const found = resolvePath(scope, many.path);
   if (found.kind !== "many") throw new FieldError(`${shown(many.path)} is not a relation to many`);
-  if (scope.grouped) {
-    const inner = found.scope.joinMany(found.relation);
-    const arg = context.expression({ type: "path", path: argumentPath(node, many.rest, inner) }, inner);
+  // Inside the subquery, every field belongs to the related rows: also in the filter and the order.
+  const call = (inner: Scope): string => {
+    const path = argumentPath(node, many.rest, inner);
+    if (resolvePath(inner, path).kind === "many")
+      throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
     const more = node.args.slice(1).map((each) => besides(each, found, scope, inner, context));
-    // The filter and the order start at the related rows, as they do without groups.
-    return callSql(node, [arg, ...more], inner, context);
-  }
-  const source = manySource(found.scope, found.relation, context);
-  const path: ExpressionNode = { type: "path", path: argumentPath(node, many.rest, source.scope) };
-  const innermost = resolvePath(source.scope, path.path);
-  if (innermost.kind === "many") {
-    throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
-  }
-  // Inside the subquery, every field belongs to the related rows.
-  const call = callSql(
-    node,
-    [
-      context.expression(path, source.scope),
-      ...node.args.slice(1).map((each) => besides(each, found, scope, source.scope, context)),
-    ],
-    source.scope,
-    context,
-  );
-  return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
+    return callSql(node, [context.expression({ type: "path", path }, inner), ...more], inner, context);
+  };
+  if (scope.grouped && isJoined(node, found, scope)) return call(found.scope.joinMany(found.relation));
+  const owners = scope.grouped ? ownersOf(found, context) : { source: found.scope, from: "" };
+  const source = manySource(owners.source, found.relation, context);
+  return `(SELECT ${call(source.scope)} FROM ${owners.from}${source.table}${source.scope.joins} WHERE ${source.on})`;
+}
+
+type Many = Extract<Resolution, { kind: "many" }>;
+
+/** True if related rows are joined with the rows of a group: they are its keys, or are computed together with its columns. */
+function isJoined(node: CallNode, many: Many, scope: Scope): boolean {
+  const isSame = (path: string): boolean => {
+    const found = resolvePath(scope, path);
+    return found.kind === "many" && found.relation === many.relation && found.scope === many.scope;
+  };
+  return scope.manyPaths.some(isSame) || node.args.slice(1).some((each) => each.type === "path" && !isSame(each.path));
+}
+
+/** The keys of the rows of a group. The arrays are aggregates of the query around the subquery. */
+function ownersOf({ scope, relation }: Many, context: Context): { source: ManyOwner; from: string } {
+  const alias = context.alias();
+  const columns = relation.through ? [relation.sourceColumn] : relation.sourceColumns;
+  const arrays = columns.map((column) => `array_agg(${scope.column(column)})`).join(", ");
+  return {
+    source: {
+      outer: scope.outer,
+      timeZone: scope.timeZone,
+      column: (column) => `${alias}.k${columns.indexOf(column)}`,
+    },
+    from: `unnest(${arrays}) ${alias}(${columns.map((_, at) => `k${at}`).join(", ")}), `,
+  };
 }
 
 /** The field of related rows that an aggregate reads. Rows are counted by any column of their key. */
@@ -235,7 +249,7 @@ function argumentPath({ name, distinct }: CallNode, rest: readonly string[], { m
 /** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
 function besides(
   node: ExpressionNode,
-  many: Extract<Resolution, { kind: "many" }>,
+  many: Many,
   scope: Scope,
   inner: Scope,
   context: Context,

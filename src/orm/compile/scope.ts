@@ -101,7 +101,11 @@ export class Scope {
 }
 
 /** The condition that a row of the target belongs to a row of the source, for a relation without a join table. */
-export function matching({ sourceColumns, targetColumns }: RelationMeta, source: Scope, target: Scope): string {
+export function matching(
+  { sourceColumns, targetColumns }: RelationMeta,
+  source: Pick<Scope, "column">,
+  target: Scope,
+): string {
   return targetColumns
     .map((column, at) => `${target.column(column)} = ${source.column(sourceColumns[at]!)}`)
     .join(" AND ");

@@ -6,7 +6,7 @@ import { ValueError } from "../../kit/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, shown, splitPath } from "../compile/scope.js";
-import { usesWindow } from "../compile/windows.js";
+import { refuseWindows, usesWindow } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode } from "../expressions/expression.js";
 import type { ModelMeta } from "../meta.js";
@@ -135,11 +135,14 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   if (rows.selection && rows.distinct === true)
     throw new FieldError("distinct values cannot be annotated: annotate before distinct()");
   const nodes = Object.values(given).flatMap((each) => (each instanceof Expression ? [each.node] : []));
+  const groups = rows.selection !== null && nodes.some((node) => isAggregate(node, rows.annotations));
+  const windows = nodes.some((node) => usesWindow(node, {}));
+  if (groups && !rows.selection!.grouped) refuseWindows(rows, "a group");
+  if (windows && rows.windowsAfter !== null && rows.where.length > rows.windowsAfter)
+    refuseWindows(rows, "a window function over filtered rows");
   // Windows and groups are made before a limit.
-  const before = nodes.some(
-    (node) => usesWindow(node, rows.annotations) || (rows.selection !== null && isAggregate(node, rows.annotations)),
-  );
-  const query = before ? onChosenRows(rows, "annotate()") : rows;
+  const chosen = groups || windows ? onChosenRows(rows, "annotate()") : rows;
+  const query = windows ? { ...chosen, windowsAfter: chosen.where.length } : chosen;
   const annotations = { ...query.annotations };
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
@@ -200,6 +203,7 @@ export function values(query: Query, names: readonly string[], shape: Selection[
     if (checkValue(scope, name)) many.push(name);
     return { name, expression: { type: "path", path: name } as const };
   });
+  if (many.length > 0) refuseWindows(query, "values() of a relation to many");
   // There is a row for each related row: a limit would count those.
   const rows = many.length > 0 || query.selection?.many.length ? onChosenRows(query, "values()") : query;
   return { ...rows, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
@@ -262,6 +266,7 @@ export function combine(operator: NonNullable<Query["combined"]>["operator"], qu
     empty: false,
     deleted: "shown",
     sources: [],
+    windowsAfter: null,
     combined: { operator, queries },
   };
 }

@@ -3,6 +3,7 @@
 import { ValueError } from "../../kit/value-error.js";
 import { onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, resolvePath, shown } from "../compile/scope.js";
+import { refuseWindows } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
 import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
 import { checkNewName, values } from "./builders.js";
@@ -16,6 +17,7 @@ interface JoinOptions {
 export function join(query: Query, other: Query, left: boolean, { on, select = {} }: JoinOptions): Query {
   if (query.combined || query.selection) throw new FieldError("only querysets of models can be joined with others");
   if (other?.combined) throw new FieldError("a union cannot be joined");
+  refuseWindows(query, "a join");
   const pairs = Object.entries(on);
   if (pairs.length === 0) throw new FieldError("a join needs at least one pair of fields in 'on'");
   const wanted = [...pairs, ...Object.entries(select)].map(([, name]) => String(name));
