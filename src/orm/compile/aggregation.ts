@@ -63,10 +63,17 @@ export function splitConditions(
 ): { rows: ConditionNode[]; groups: ConditionNode[] } {
   const rows: ConditionNode[] = [];
   const groups: ConditionNode[] = [];
-  for (const condition of conditions.flatMap((each) => (each.type === "and" ? each.children : [each]))) {
-    (usesAggregate(condition, scope.annotations) ? groups : rows).push(condition);
+  for (const condition of conditions) {
+    if (!usesAggregate(condition, scope.annotations)) rows.push(condition);
+    else if (condition.type !== "and") groups.push(condition);
+    else {
+      // Those on the same relation stay together: they must hold for the same related row.
+      const of = (isGroup: boolean) => condition.children.filter((each) => usesAggregate(each, scope.annotations) === isGroup);
+      rows.push({ type: "and", children: of(false) });
+      groups.push(...of(true));
+    }
   }
-  return { rows: rows.length === 0 ? [] : [{ type: "and", children: rows }], groups };
+  return { rows, groups };
 }
 
 /** True for a value that is the same in all rows. */

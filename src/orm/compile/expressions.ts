@@ -4,13 +4,14 @@ import * as columnTypes from "../fields/column-types.js";
 import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
-import { isAggregate } from "./aggregation.js";
+import { isAggregate, usesAggregate } from "./aggregation.js";
 import { type ManyOwner, manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { countType } from "./expression-types.js";
 import { encodeFor } from "./operands.js";
 import { ownColumn, type Resolution, resolveJoined, resolvePath, restPath, type Scope, shown } from "./scope.js";
 import { datePart, localTime, transformed } from "./transforms.js";
+import { usesWindow } from "./windows.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -55,6 +56,9 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return `CASE ${branches.join(" ")}${otherwise} END`;
     }
     case "window": {
+      const inside = [node.expression, ...node.partitionBy, ...node.orderBy.map(({ expression }) => expression)];
+      if (inside.some((each) => usesWindow(each, scope.annotations)))
+        throw new FieldError("a window function cannot be computed over another one");
       const partition = node.partitionBy.map((each) => context.expression(each, scope)).join(", ");
       const order = node.orderBy.length > 0 ? `ORDER BY ${context.order(node.orderBy, scope)}` : "";
       const parts = [partition && `PARTITION BY ${partition}`, order, node.frame].filter(Boolean);
@@ -89,7 +93,6 @@ function compilePath(path: string, scope: Scope, context: Context): string {
     if (found.rest.length > 0) throw new FieldError(`${shown(path)} is not the name of a field`);
     return `(${context.expression(found.node, scope)})`;
   }
-  if (scope.derivedOnly) throw new FieldError(`${shown(path)} is not among the values of the query`);
   const sql = found.scope.column(found.column);
   if (found.rest.length === 0) return sql;
   if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest, scope.timeZone).sql;
@@ -149,9 +152,9 @@ function compileCall(node: CallNode, scope: Scope, context: Context): string {
   return node.result === "sum" && context.typeOf(node.args[0]!, scope) === countType ? `(${sql})::bigint` : sql;
 }
 
-function checkNesting(node: CallNode, { annotations }: Scope): void {
-  if (node.args.some((arg) => isAggregate(arg, annotations)))
-    throw new FieldError(`${node.name} of another aggregate needs the groups first: use aggregate()`);
+function checkNesting({ name, args, filter }: CallNode, { annotations }: Scope): void {
+  if (args.some((arg) => isAggregate(arg, annotations)) || (filter && usesAggregate(filter, annotations)))
+    throw new FieldError(`${name} of another aggregate needs the groups first: use aggregate()`);
 }
 
 /** Fields that an aggregate adds up must hold numbers. PostgreSQL's own error would name a function and a type only. */

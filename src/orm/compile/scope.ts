@@ -156,8 +156,7 @@ export function resolvePath(scope: Scope, path: string): Resolution {
 
 /** Like `resolvePath`, for a condition: a name may stand for a composite key. */
 export function resolveLookup(scope: Scope, path: string): Resolution | KeyResolution {
-  if (scope.derivedOnly && Object.hasOwn(scope.annotations, path))
-    return { kind: "annotation", node: scope.annotations[path]!, rest: [] };
+  if (scope.derivedOnly) return derivedValue(scope, path);
   const parts = splitPath(path);
   let current = scope;
   for (let i = 0; ; i++) {
@@ -198,6 +197,16 @@ export function resolveLookup(scope: Scope, path: string): Resolution | KeyResol
     }
     current = current.join(relation);
   }
+}
+
+/** One of the values of a subquery. Their names may be paths. */
+function derivedValue({ annotations }: Scope, path: string): Resolution {
+  const parts = splitPath(path);
+  for (let end = parts.length; end > 0; end--) {
+    const name = parts.slice(0, end).join("__");
+    if (Object.hasOwn(annotations, name)) return { kind: "annotation", node: annotations[name]!, rest: parts.slice(end) };
+  }
+  throw new FieldError(`${shown(path)} is not among the values of the query`);
 }
 
 function wholeKey(scope: Scope, row: readonly string[], rest: readonly string[]): Resolution | KeyResolution {

@@ -3,8 +3,8 @@
  */
 
 import { ValueError } from "../../kit/value-error.js";
-import { isAggregate } from "../compile/aggregation.js";
-import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
+import { isAggregate, usesAggregate } from "../compile/aggregation.js";
+import { byKey, isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, shown, splitPath } from "../compile/scope.js";
 import { refuseWindows, usesWindow } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
@@ -140,8 +140,13 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   if (groups && !rows.selection!.grouped) refuseWindows(rows, "a group");
   if (windows && rows.windowsAfter !== null && rows.where.length > rows.windowsAfter)
     refuseWindows(rows, "a window function over filtered rows");
-  // Windows and groups are made before a limit.
-  const chosen = groups || windows ? onChosenRows(rows, "annotate()") : rows;
+  // Windows and groups are made before a limit, and the aggregates of each row before groups.
+  const filtered = groups && !rows.selection!.grouped && rows.where.some((each) => usesAggregate(each, rows.annotations));
+  const chosen = filtered
+    ? { ...rows, ...byKey(rows, "a group cannot follow"), limit: null, offset: null, distinct: false }
+    : groups || windows
+      ? onChosenRows(rows, "annotate()")
+      : rows;
   const query = windows ? { ...chosen, windowsAfter: chosen.where.length } : chosen;
   const annotations = { ...query.annotations };
   const added: Selection["fields"][number][] = [];

@@ -243,7 +243,8 @@ const getOrCreate: Maker = (random) => {
   return {
     code: `Tag.objects.getOrCreate({ name: "${name}" }, { weight: ${weight} }).then(([row, created]) => created)`,
     statements: [
-      `with w as (insert into tags (name, weight) values ('${name}', ${weight}) on conflict do nothing returning 1) select exists (select 1 from w) as result`,
+      `with w as (insert into tags (name, weight) select '${name}', ${weight} where not exists (select from tags where name = '${name}') ` +
+        "returning 1) select exists (select 1 from w) as result",
     ],
   };
 };
@@ -251,13 +252,13 @@ const getOrCreate: Maker = (random) => {
 const updateOrCreate: Maker = (random) => {
   const title = random.pick(["book a", "book c", "book other"]);
   const [pages, price] = [random.int(0, 5), random.int(6, 9)];
+  const same = `title = '${title}'`;
   return {
     code: `Book.objects.updateOrCreate({ title: "${title}" }, { pages: ${pages} }, { price: ${price} }).then(([row, created]) => created)`,
     statements: [
-      `create temporary table had on commit drop as select 1 from books where title = '${title}'`,
-      `insert into books (title, pages, price) values ('${title}', ${pages}, ${price}) on conflict (title) do update set pages = excluded.pages`,
-      result("not exists (select 1 from had)"),
-      `drop table had`,
+      `with u as (update books set pages = ${pages} where ${same} returning 1), i as (insert into books (title, pages, price) ` +
+        `select '${title}', ${pages}, ${price} where not exists (select from books where ${same}) returning 1) ` +
+        "select exists (select 1 from i) as result",
     ],
   };
 };
@@ -266,8 +267,7 @@ const joinTable: Maker = (random) => {
   const id = random.int(1, 8);
   const tags = random.some([1, 2, 3, 4, 5], 3);
   const list = tags.join(", ");
-  const all = `(select b.id from books b where b.id = ${id})`;
-  const add = `insert into books_tags (book_id, tag_id) select b, t.id from ${all} x(b), tags t where t.id in (${list}) on conflict do nothing`;
+  const add = `insert into books_tags (book_id, tag_id) select b.id, t from books b, unnest(array[${list}]) t where b.id = ${id} on conflict do nothing`;
   const drop = (where: string): string => `delete from books_tags where book_id = ${id}${where}`;
   const [call, statements] = random.pick([
     [`add(${list})`, [add]],
