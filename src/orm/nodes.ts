@@ -10,6 +10,8 @@ export type ExpressionNode =
   /** A field of the query around a subquery. */
   | { readonly type: "outer"; readonly path: string }
   | { readonly type: "value"; readonly value: unknown }
+  /** A value of each row that was computed before the rows were grouped. */
+  | { readonly type: "ofRow"; readonly expression: ExpressionNode }
   /** A field of the row that was to be inserted, in the update of a conflict. */
   | { readonly type: "excluded"; readonly path: string }
   /** A column of rows that are joined: see `Query.sources`. */

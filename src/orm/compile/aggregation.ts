@@ -68,7 +68,8 @@ export function splitConditions(
     else if (condition.type !== "and") groups.push(condition);
     else {
       // Those on the same relation stay together: they must hold for the same related row.
-      const of = (isGroup: boolean) => condition.children.filter((each) => usesAggregate(each, scope.annotations) === isGroup);
+      const of = (isGroup: boolean) =>
+        condition.children.filter((each) => usesAggregate(each, scope.annotations) === isGroup);
       rows.push({ type: "and", children: of(false) });
       groups.push(...of(true));
     }

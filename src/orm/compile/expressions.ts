@@ -23,6 +23,8 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return compilePath(node.path, scope.outer, context);
     case "value":
       return compileValue(node.value, context);
+    case "ofRow":
+      return scope.ungrouped(() => context.expression(node.expression, scope));
     case "excluded":
       return `EXCLUDED.${quote(ownColumn(node.path, scope).column)}`;
     case "joined":
@@ -250,13 +252,7 @@ function argumentPath({ name, distinct }: CallNode, rest: readonly string[], { m
 }
 
 /** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
-function besides(
-  node: ExpressionNode,
-  many: Many,
-  scope: Scope,
-  inner: Scope,
-  context: Context,
-): string {
+function besides(node: ExpressionNode, many: Many, scope: Scope, inner: Scope, context: Context): string {
   const found = node.type === "path" ? resolvePath(scope, node.path) : undefined;
   if (found?.kind === "many" && found.relation === many.relation && found.scope === many.scope)
     return context.expression({ type: "path", path: restPath(found.rest, inner.meta) }, inner);

@@ -47,6 +47,17 @@ export class Scope {
     if (parent) this.timeZone = parent.timeZone;
   }
 
+  /** Compiles a value of a single row. */
+  ungrouped(compile: () => string): string {
+    const { grouped } = this;
+    this.grouped = false;
+    try {
+      return compile();
+    } finally {
+      this.grouped = grouped;
+    }
+  }
+
   /** The joins that were needed, as SQL after the first table. */
   get joins(): string {
     return this.#joins;
@@ -204,7 +215,8 @@ function derivedValue({ annotations }: Scope, path: string): Resolution {
   const parts = splitPath(path);
   for (let end = parts.length; end > 0; end--) {
     const name = parts.slice(0, end).join("__");
-    if (Object.hasOwn(annotations, name)) return { kind: "annotation", node: annotations[name]!, rest: parts.slice(end) };
+    if (Object.hasOwn(annotations, name))
+      return { kind: "annotation", node: annotations[name]!, rest: parts.slice(end) };
   }
   throw new FieldError(`${shown(path)} is not among the values of the query`);
 }

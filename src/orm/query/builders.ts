@@ -3,8 +3,8 @@
  */
 
 import { ValueError } from "../../kit/value-error.js";
-import { isAggregate, usesAggregate } from "../compile/aggregation.js";
-import { byKey, isLimited, onChosenRows } from "../compile/chosen-rows.js";
+import { isAggregate } from "../compile/aggregation.js";
+import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, shown, splitPath } from "../compile/scope.js";
 import { refuseWindows, usesWindow } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
@@ -135,20 +135,16 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   if (rows.selection && rows.distinct === true)
     throw new FieldError("distinct values cannot be annotated: annotate before distinct()");
   const nodes = Object.values(given).flatMap((each) => (each instanceof Expression ? [each.node] : []));
-  const groups = rows.selection !== null && nodes.some((node) => isAggregate(node, rows.annotations));
+  const grouped = rows.selection !== null && (rows.selection.grouped || nodes.some((node) => isAggregate(node)));
+  const groups = grouped && !rows.selection!.grouped;
   const windows = nodes.some((node) => usesWindow(node, {}));
-  if (groups && !rows.selection!.grouped) refuseWindows(rows, "a group");
+  if (groups) refuseWindows(rows, "a group");
   if (windows && rows.windowsAfter !== null && rows.where.length > rows.windowsAfter)
     refuseWindows(rows, "a window function over filtered rows");
-  // Windows and groups are made before a limit, and the aggregates of each row before groups.
-  const filtered = groups && !rows.selection!.grouped && rows.where.some((each) => usesAggregate(each, rows.annotations));
-  const chosen = filtered
-    ? { ...rows, ...byKey(rows, "a group cannot follow"), limit: null, offset: null, distinct: false }
-    : groups || windows
-      ? onChosenRows(rows, "annotate()")
-      : rows;
+  // Windows and groups are made before a limit.
+  const chosen = groups || windows ? onChosenRows(rows, "annotate()") : rows;
   const query = windows ? { ...chosen, windowsAfter: chosen.where.length } : chosen;
-  const annotations = { ...query.annotations };
+  const annotations = groups ? ofRows(query.annotations) : { ...query.annotations };
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
     checkNewName(query, name);
@@ -159,12 +155,20 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   }
   if (query.selection === null) return { ...query, annotations };
   const fields = [...query.selection.fields.filter(({ name }) => !Object.hasOwn(given, name)), ...added];
-  const grouped = query.selection.grouped || added.some(({ expression }) => isAggregate(expression, query.annotations));
   const others = (query.selection.grouped ? added : fields).filter(
     ({ expression }) => !isAggregate(expression, annotations),
   );
   const keys = grouped ? [...(query.selection.keys ?? []), ...others.map(({ expression }) => expression)] : undefined;
   return { ...query, annotations, selection: { ...query.selection, fields, grouped, keys } };
+}
+
+/** The annotations of rows that are to be grouped: their aggregates over related rows stay those of each row. */
+function ofRows(annotations: Query["annotations"]): Record<string, ExpressionNode> {
+  const nodes = Object.entries(annotations).map(([name, expression]): [string, ExpressionNode] => [
+    name,
+    isAggregate(expression, annotations) ? { type: "ofRow", expression } : expression,
+  ]);
+  return Object.fromEntries(nodes);
 }
 
 /** The aggregates of `aggregate()`. They are the whole result, so they may have the names of fields. */
@@ -209,6 +213,9 @@ export function values(query: Query, names: readonly string[], shape: Selection[
     return { name, expression: { type: "path", path: name } as const };
   });
   if (many.length > 0) refuseWindows(query, "values() of a relation to many");
+  const left = query.selection?.many.find((path) => !many.includes(path));
+  if (left !== undefined)
+    throw new FieldError(`${shown(left)} cannot be left out: there is a row for each of its values`);
   // There is a row for each related row: a limit would count those.
   const rows = many.length > 0 || query.selection?.many.length ? onChosenRows(query, "values()") : query;
   return { ...rows, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };

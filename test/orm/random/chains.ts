@@ -390,7 +390,8 @@ const combine: Step = (random, rows) => {
   const onlyFields = rows.shape === "values" && !rows.isJoined;
   if ((!isModels && !onlyFields) || rows.isJoined) return null;
   let other = root(rows.model);
-  for (let left = random.int(0, 2); left > 0; left--) other = random.pick([filter, filter, order, limit])(random, other) ?? other;
+  for (let left = random.int(0, 2); left > 0; left--)
+    other = random.pick([filter, filter, order, limit])(random, other) ?? other;
   let shown = rows.shown;
   if (shown !== null) {
     const plain = Object.keys(tableOf(rows.model).columns).filter((name) => pathName(name) === name);

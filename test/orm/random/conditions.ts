@@ -307,7 +307,10 @@ function typedPath(random: Random, subject: Subject, type: Type, many = false): 
 export function value(random: Random, subject: Subject): Value {
   const number = typedPath(random, subject, "int");
   const { table } = subject;
-  const at1 = ({ relations, column }: Path) => (at: string) => scalar(table, at, relations, column);
+  const at1 =
+    ({ relations, column }: Path) =>
+    (at: string) =>
+      scalar(table, at, relations, column);
   switch (random.int(0, table === null ? 3 : 8)) {
     case 0: {
       if (number === undefined) break;
@@ -348,10 +351,11 @@ export function value(random: Random, subject: Subject): Value {
       if (!code.startsWith("exists(")) break;
       return { type: "bool", code, sql };
     }
-    default: {
-      const made = manyAggregate(random, table!);
-      if (made !== undefined) return made;
-    }
+    default:
+      for (let tries = 0; tries < 5; tries++) {
+        const made = manyAggregate(random, table!);
+        if (made !== undefined) return made;
+      }
   }
   const path = randomPath(random, subject, false);
   return { type: path.type, code: `F(${argument(path)})`, sql: at1(path) };

@@ -28,7 +28,9 @@ function someValue(random: Random, column: string, type: string): unknown {
   if (nullable.includes(column) && random.chance(0.2)) return null;
   // A key that may not exist, rarely.
   if (column.endsWith("Id")) return random.chance(0.05) ? 99 : random.int(1, 4);
-  return type === "text" ? `${random.pick(["book", "tag", "new"])} ${random.pick(["a", "c", "3", "x", "y"])}` : literal(random, "int");
+  return type === "text"
+    ? `${random.pick(["book", "tag", "new"])} ${random.pick(["a", "c", "3", "x", "y"])}`
+    : literal(random, "int");
 }
 
 /** Values for some columns, always those that are required. */
@@ -153,23 +155,33 @@ const bulkCreate: Maker = (random) => {
   const list = [...rows.values()];
   const call = `${model}.objects.bulkCreate(${JSON.stringify(list)}`;
   const onConflict = random.pick(["none", "ignore", "update", "expression"] as const);
-  const statements = (tail: (row: object) => string): string[] => byColumns(list).map((row) => insert(model, row) + tail(row));
+  const statements = (tail: (row: object) => string): string[] =>
+    byColumns(list).map((row) => insert(model, row) + tail(row));
   const table = sqlNames[model]!;
   switch (onConflict) {
     case "none":
-      return { code: `${call}).then((rows) => rows.length)`, statements: [...statements(() => ""), result(`${list.length}`)] };
+      return {
+        code: `${call}).then((rows) => rows.length)`,
+        statements: [...statements(() => ""), result(`${list.length}`)],
+      };
     case "ignore":
       return {
         code: `${call}, { onConflict: "ignore" }).then(() => true)`,
         statements: [...statements(() => " on conflict do nothing"), result("true")],
       };
     case "update": {
-      const others = (row: object): string[] => Object.keys(row).filter((name) => name !== key).map(sqlColumn);
+      const others = (row: object): string[] =>
+        Object.keys(row)
+          .filter((name) => name !== key)
+          .map(sqlColumn);
       return {
         code: `${call}, { onConflict: "update", conflictFields: ["${key}"] }).then((rows) => rows.length)`,
         statements: [
           ...statements(
-            (row) => ` on conflict (${key}) do update set ${others(row).map((name) => `${name} = excluded.${name}`).join(", ")}`,
+            (row) =>
+              ` on conflict (${key}) do update set ${others(row)
+                .map((name) => `${name} = excluded.${name}`)
+                .join(", ")}`,
           ),
           result(`${list.length}`),
         ],
