@@ -100,14 +100,15 @@ describe.each(engines(service("postgres")))("after the clock of $name was set ba
       for (const id of ids)
         await vi.waitFor(async () => expect((await app.sagas.get(id))?.status).toBe("waiting"), patient);
       await app.database.script(`
-        update stoa.sagas set updated_at = updated_at + interval '1 hour', waiting_since = waiting_since + interval '1 hour';
+        update stoa.sagas set updated_at = updated_at + interval '1 hour', waiting_since = waiting_since + interval '1 hour',
+          deadline = deadline + interval '1 hour';
         update stoa.sagas set wait_until = wait_until + interval '1 hour', wake_at = wake_at + interval '1 hour'
           where name = 'half an hour'`);
       await new Sweeper(new SagaStorage(app.database, "stoa", "me", 100), new SagaConfig(), quiet, () => []).sweep();
       const waits = () =>
         app.database.fetch<{ minutes: number; again: boolean }>(
           `select extract(epoch from wait_until - clock_timestamp())::float8 / 60 as minutes,
-             waiting_since <= clock_timestamp() and wake_at = wait_until as again
+             waiting_since <= clock_timestamp() and wake_at > wait_until - interval '1 minute' as again
            from stoa.sagas where id = any ($1) order by name`,
           [ids],
         );

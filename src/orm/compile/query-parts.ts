@@ -76,7 +76,9 @@ export function namesField({ expression }: OrderNode, { fields }: Selection): bo
  */
 export function isOutsideGroups({ expression }: OrderNode, scope: Scope, keys: readonly string[]): boolean {
   const { meta, annotations } = scope;
-  if (expression.type !== "path" || Object.hasOwn(annotations, expression.path)) return false;
+  if (expression.type !== "path") return false;
+  const annotation = Object.hasOwn(annotations, expression.path) ? annotations[expression.path] : undefined;
+  if (annotation !== undefined) return annotation.type === "joined";
   const found = resolvePath(scope, expression.path);
   const isOwn = found.kind === "column" && found.scope === scope;
   return !(isOwn && meta.primaryKey.every((column) => keys.includes(scope.column(column))));

@@ -74,7 +74,7 @@ export class Sweeper {
          select id from ${sagas} where finished_at is null and updated_at > statement_timestamp() + interval '10 seconds'
          order by id desc for update)
        update ${sagas} s set updated_at = statement_timestamp(), created_at = least(created_at, statement_timestamp()),
-         wake_at = least(wake_at, statement_timestamp()), deadline = deadline - (updated_at - statement_timestamp()),
+         wake_at = least(wake_at, statement_timestamp()),
          lease_until = least(lease_until, statement_timestamp() + $1 * interval '1 millisecond')
        from f where s.id = f.id`,
       [this.storage.leaseMs],

@@ -30,8 +30,6 @@ export class PgConnection implements Connection, ExecutionCarrier {
   readonly client: PgClient;
   /** The server by host and port. */
   readonly server: string;
-  /** Milliseconds that it took to connect. */
-  readonly took: number;
   owner: ConnectionOwner = nobody;
   usable = true;
   clean = true;
@@ -63,12 +61,11 @@ export class PgConnection implements Connection, ExecutionCarrier {
   #strayCancel = false;
 
   constructor(
-    { client, reader, attempt, host, server, took }: Connected,
+    { client, reader, attempt, host, server }: Connected,
     ExecutionQuery: ExecutionQueryClass,
     naming: StatementNaming,
   ) {
     this.server = server;
-    this.took = took;
     this.#naming = naming;
     this.#tableChanges = naming.tableChanges;
     this.client = client;
