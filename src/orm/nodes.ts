@@ -10,6 +10,8 @@ export type ExpressionNode =
   /** A field of the query around a subquery. */
   | { readonly type: "outer"; readonly path: string }
   | { readonly type: "value"; readonly value: unknown }
+  /** A value of each row that was computed before the rows were grouped. */
+  | { readonly type: "ofRow"; readonly expression: ExpressionNode }
   /** A field of the row that was to be inserted, in the update of a conflict. */
   | { readonly type: "excluded"; readonly path: string }
   /** A column of rows that are joined: see `Query.sources`. */
@@ -166,6 +168,8 @@ export interface Query {
   /** The servers to read from; null for those that the database chooses. */
   readonly place: DatabasePlace | null;
   readonly where: readonly ConditionNode[];
+  /** The number of conditions before the first window function, which is computed over their rows; null without one. */
+  readonly windowsAfter: number | null;
   readonly orderBy: readonly OrderNode[] | null;
   readonly reversed: boolean;
   readonly limit: number | null;
@@ -205,6 +209,7 @@ export function rootQuery(meta: ModelMeta): Query {
     db: null,
     place: null,
     where: [],
+    windowsAfter: null,
     orderBy: null,
     reversed: false,
     limit: null,

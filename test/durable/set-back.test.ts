@@ -7,6 +7,7 @@ import { openDatabase } from "../../src/engines/db/open-database.js";
 import { NextDue } from "../../src/patterns/jobs/next-due.js";
 import { type JobLook, JobStorage } from "../../src/patterns/jobs/storage.js";
 import { jobTables } from "../../src/patterns/jobs/tables.js";
+import { OutboxStorage } from "../../src/patterns/outbox/storage.js";
 import { outboxTables } from "../../src/patterns/outbox/tables.js";
 import { SagaConfig } from "../../src/patterns/saga/config.js";
 import { saga } from "../../src/patterns/saga/definition.js";
@@ -79,6 +80,81 @@ describe.each(engines(service("postgres")))("after the clock of $name was set ba
       await new Sweeper(new SagaStorage(db, "stoa", "me", 100), new SagaConfig(), quiet, () => []).sweep();
       await vi.waitFor(() => expect(ran.filter((each) => each === "saga")).toHaveLength(2), patient);
       expect(await app.sagas.get(id)).toMatchObject({ status: "waiting" });
+    } finally {
+      await app.stop();
+    }
+  });
+
+  it("A sleep starts over, and one until a date is kept", async () => {
+    const app = new App();
+    app.logger = quiet;
+    app.enableDatabase({ url, poolSize: 5 }).enableSaga({ poll: "50ms" });
+    const date = new Date(Date.now() + 7_200_000);
+    const sleeps = {
+      half: app.saga(saga("half an hour").sleep("long", "30m")),
+      until: app.saga(saga("until a date").sleep("long", () => date)),
+    };
+    await app.start();
+    try {
+      const ids = [await sleeps.half.start(null), await sleeps.until.start(null)];
+      for (const id of ids)
+        await vi.waitFor(async () => expect((await app.sagas.get(id))?.status).toBe("waiting"), patient);
+      await app.database.script(`
+        update stoa.sagas set updated_at = updated_at + interval '1 hour', waiting_since = waiting_since + interval '1 hour',
+          deadline = deadline + interval '1 hour';
+        update stoa.sagas set wait_until = wait_until + interval '1 hour', wake_at = wake_at + interval '1 hour'
+          where name = 'half an hour'`);
+      await new Sweeper(new SagaStorage(app.database, "stoa", "me", 100), new SagaConfig(), quiet, () => []).sweep();
+      const waits = () =>
+        app.database.fetch<{ minutes: number; again: boolean }>(
+          `select extract(epoch from wait_until - clock_timestamp())::float8 / 60 as minutes,
+             waiting_since <= clock_timestamp() and wake_at > wait_until - interval '1 minute' as again
+           from stoa.sagas where id = any ($1) order by name`,
+          [ids],
+        );
+      await vi.waitFor(async () => expect((await waits()).map(({ again }) => again)).toEqual([true, true]), patient);
+      const [half, until] = await waits();
+      expect(half!.minutes).toBeGreaterThan(20);
+      expect(half!.minutes).toBeLessThan(31);
+      expect(until!.minutes).toBeGreaterThan(100);
+      expect(until!.minutes).toBeLessThan(121);
+    } finally {
+      await app.stop();
+    }
+  });
+
+  it("Messages of the outbox that were due are published, and delays are kept", async () => {
+    const left = (queries: Database) =>
+      queries.script(`
+        insert into stoa.outbox (broker, topic, message_id, headers, body, size, state, created_at, failed_at, due_at)
+          select 'memory', 'late', id, '{}', '{}', 2, state, case state when 'failed' then t - interval '3 hours' else t end,
+            case state when 'failed' then t end, t + delay
+          from (select clock_timestamp() + interval '1 hour' as t) c,
+            (values ('due', 'delayed', interval '0'), ('later', 'delayed', interval '30 minutes'), ('failed', 'failed', interval '1 second'))
+              as m (id, state, delay)`);
+    if (engine.name === "postgres") {
+      const direct = await openDatabase(url);
+      await installTables(direct, "stoa", outboxTables);
+      await left(direct);
+      await direct.close();
+    }
+    const app = new App();
+    app.logger = quiet;
+    app.enableDatabase({ url, poolSize: 5 }).enableMemoryBroker().enableOutbox({ poll: "50ms" });
+    await app.start();
+    try {
+      if (engine.name === "pglite") {
+        await left(app.database);
+        await new OutboxStorage(app.database, "stoa").afterSetBack("memory");
+      }
+      const kept = () =>
+        app.database.fetch<{ id: string; minutes: number }>(
+          "select message_id as id, extract(epoch from due_at - clock_timestamp())::float8 / 60 as minutes from stoa.outbox",
+        );
+      await vi.waitFor(async () => expect((await kept()).map(({ id }) => id)).toEqual(["later"]), patient);
+      const [{ minutes }] = (await kept()) as [{ minutes: number }];
+      expect(minutes).toBeGreaterThan(20);
+      expect(minutes).toBeLessThan(31);
     } finally {
       await app.stop();
     }

@@ -406,7 +406,7 @@ describeDatabases("instances in a transaction that rolls back", service("postgre
     expect(await balances()).toEqual([11]);
   });
 
-  it("A function that runs again finds the instances as they were before its first run", async () => {
+  it("A function that runs again finds the instances as they were before their first write", async () => {
     const seen: unknown[] = [];
     const made = new Account({ name: "b" });
     let runs = 0;

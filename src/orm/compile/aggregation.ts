@@ -1,4 +1,5 @@
 import type { ConditionNode, ExpressionNode } from "../nodes.js";
+import { nodeOf } from "./operands.js";
 import { resolvePath, type Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
@@ -37,7 +38,9 @@ export function usesAggregate(node: ConditionNode, annotations: Annotations): bo
   switch (node.type) {
     case "lookup": {
       const name = node.key.split("__", 1)[0]!;
-      return Object.hasOwn(annotations, name) && isAggregate(annotations[name]!, annotations);
+      if (Object.hasOwn(annotations, name) && isAggregate(annotations[name]!, annotations)) return true;
+      const value = nodeOf(node.value);
+      return value !== undefined && isAggregate(value, annotations);
     }
     case "and":
     case "or":
@@ -60,10 +63,18 @@ export function splitConditions(
 ): { rows: ConditionNode[]; groups: ConditionNode[] } {
   const rows: ConditionNode[] = [];
   const groups: ConditionNode[] = [];
-  for (const condition of conditions.flatMap((each) => (each.type === "and" ? each.children : [each]))) {
-    (usesAggregate(condition, scope.annotations) ? groups : rows).push(condition);
+  for (const condition of conditions) {
+    if (!usesAggregate(condition, scope.annotations)) rows.push(condition);
+    else if (condition.type !== "and") groups.push(condition);
+    else {
+      // Those on the same relation stay together: they must hold for the same related row.
+      const of = (isGroup: boolean) =>
+        condition.children.filter((each) => usesAggregate(each, scope.annotations) === isGroup);
+      rows.push({ type: "and", children: of(false) });
+      groups.push(...of(true));
+    }
   }
-  return { rows: rows.length === 0 ? [] : [{ type: "and", children: rows }], groups };
+  return { rows, groups };
 }
 
 /** True for a value that is the same in all rows. */

@@ -1,6 +1,5 @@
 import { FieldError } from "../errors.js";
 import type { Query } from "../nodes.js";
-import { usesWindow } from "./windows.js";
 
 /** True if the number of rows is limited. */
 export function isLimited({ limit, offset }: Query): boolean {
@@ -19,12 +18,12 @@ export function onChosenRows(query: Query, call: string): Query {
 
 /** The condition for the rows of a query, by their primary key. */
 export function byKey(query: Query, refusal: string): Pick<Query, "where" | "sources" | "deleted"> {
-  const { combined, selection, sources, annotations } = query;
+  const { combined, selection, sources } = query;
   if (combined) throw new FieldError(`${refusal} a limit of a union`);
   if (selection?.grouped || selection?.many.length || (selection && query.distinct === true))
     throw new FieldError(`${refusal} a limit of groups, of distinct values or of values of to-many relations`);
   if (sources.length > 0) throw new FieldError(`${refusal} a limit of joined rows`);
-  if (Object.values(annotations).some((node) => usesWindow(node, annotations)))
+  if (query.windowsAfter !== null)
     throw new FieldError(`${refusal} a limit of rows with a window function, which would change`);
   return { where: [{ type: "chosen", query: keysOf(query) }], sources: [], deleted: "shown" };
 }

@@ -170,7 +170,7 @@ export class Compiler implements Context {
    * `also` is one more condition, as SQL.
    */
   assemble(query: Query, scope: Scope, list: readonly string[], { names, also }: SelectOptions = {}): string {
-    const { windows, others } = splitByWindows(query.where, scope.annotations);
+    const { windows, others } = splitByWindows(query);
     const clauses = this.#clauses({ ...query, where: others }, scope);
     if (also !== undefined) clauses.where = clauses.where === "" ? ` WHERE ${also}` : `${clauses.where} AND ${also}`;
     const from = ` FROM ${query.meta.sqlName} ${scope.alias}`;

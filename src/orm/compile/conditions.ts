@@ -5,8 +5,9 @@ import type { ConditionNode } from "../nodes.js";
 import type { Context } from "./context.js";
 import { compileKeyLookup, compileKeys } from "./key-lookups.js";
 import { compileLookup } from "./lookups.js";
-import { encodeFor } from "./operands.js";
+import { encodeFor, nodeOf } from "./operands.js";
 import { matching, resolveJoined, resolveLookup, Scope, singleKey } from "./scope.js";
+import { usesWindow } from "./windows.js";
 
 /**
  * Compiles a condition to SQL. Conditions on a to-many relation become EXISTS, so that no row is returned twice.
@@ -131,6 +132,9 @@ function existsWith(
 ): string {
   const source = manySource(scope, relation, context);
   const conditions = lookups.map(({ rest, value }): ConditionNode => {
+    const node = nodeOf(value);
+    if (node && usesWindow(node, values.annotations))
+      throw new FieldError(`${relation.name}: related rows cannot be compared with a window function`);
     const [first] = rest;
     const named =
       first !== undefined &&
@@ -153,8 +157,11 @@ export interface ManySource {
   readonly from: string;
 }
 
-/** The rows of a to-many relation that belong to a row of the scope. */
-export function manySource(scope: Scope, relation: RelationMeta, context: Context): ManySource {
+/** The row that related rows belong to. */
+export type ManyOwner = Pick<Scope, "column" | "outer" | "timeZone">;
+
+/** The rows of a to-many relation that belong to a row. */
+export function manySource(scope: ManyOwner, relation: RelationMeta, context: Context): ManySource {
   const inner = new Scope(relation.target, () => context.alias(), scope.outer);
   inner.timeZone = scope.timeZone;
   const { through } = relation;

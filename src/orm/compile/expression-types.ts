@@ -39,6 +39,7 @@ export function typeOfExpression(node: ExpressionNode, scope: Scope, context: Co
         .find(Boolean);
     }
     case "window":
+    case "ofRow":
       return context.typeOf(node.expression, scope);
     case "exists":
     case "isNull":

@@ -4,13 +4,14 @@ import * as columnTypes from "../fields/column-types.js";
 import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
-import { isAggregate } from "./aggregation.js";
-import { manySource } from "./conditions.js";
+import { isAggregate, usesAggregate } from "./aggregation.js";
+import { type ManyOwner, manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { countType } from "./expression-types.js";
 import { encodeFor } from "./operands.js";
 import { ownColumn, type Resolution, resolveJoined, resolvePath, restPath, type Scope, shown } from "./scope.js";
 import { datePart, localTime, transformed } from "./transforms.js";
+import { usesWindow } from "./windows.js";
 
 /** Compiles an expression to SQL. */
 export function compileExpression(node: ExpressionNode, scope: Scope, context: Context): string {
@@ -22,6 +23,8 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return compilePath(node.path, scope.outer, context);
     case "value":
       return compileValue(node.value, context);
+    case "ofRow":
+      return scope.ungrouped(() => context.expression(node.expression, scope));
     case "excluded":
       return `EXCLUDED.${quote(ownColumn(node.path, scope).column)}`;
     case "joined":
@@ -55,6 +58,9 @@ export function compileExpression(node: ExpressionNode, scope: Scope, context: C
       return `CASE ${branches.join(" ")}${otherwise} END`;
     }
     case "window": {
+      const inside = [node.expression, ...node.partitionBy, ...node.orderBy.map(({ expression }) => expression)];
+      if (inside.some((each) => usesWindow(each, scope.annotations)))
+        throw new FieldError("a window function cannot be computed over another one");
       const partition = node.partitionBy.map((each) => context.expression(each, scope)).join(", ");
       const order = node.orderBy.length > 0 ? `ORDER BY ${context.order(node.orderBy, scope)}` : "";
       const parts = [partition && `PARTITION BY ${partition}`, order, node.frame].filter(Boolean);
@@ -89,7 +95,6 @@ function compilePath(path: string, scope: Scope, context: Context): string {
     if (found.rest.length > 0) throw new FieldError(`${shown(path)} is not the name of a field`);
     return `(${context.expression(found.node, scope)})`;
   }
-  if (scope.derivedOnly) throw new FieldError(`${shown(path)} is not among the values of the query`);
   const sql = found.scope.column(found.column);
   if (found.rest.length === 0) return sql;
   if (found.column.type.kind !== "json") return transformed(sql, found.column, path, found.rest, scope.timeZone).sql;
@@ -149,9 +154,9 @@ function compileCall(node: CallNode, scope: Scope, context: Context): string {
   return node.result === "sum" && context.typeOf(node.args[0]!, scope) === countType ? `(${sql})::bigint` : sql;
 }
 
-function checkNesting(node: CallNode, { annotations }: Scope): void {
-  if (node.args.some((arg) => isAggregate(arg, annotations)))
-    throw new FieldError(`${node.name} of another aggregate needs the groups first: use aggregate()`);
+function checkNesting({ name, args, filter }: CallNode, { annotations }: Scope): void {
+  if (args.some((arg) => isAggregate(arg, annotations)) || (filter && usesAggregate(filter, annotations)))
+    throw new FieldError(`${name} of another aggregate needs the groups first: use aggregate()`);
 }
 
 /** Fields that an aggregate adds up must hold numbers. PostgreSQL's own error would name a function and a type only. */
@@ -189,8 +194,8 @@ function manyOf(node: CallNode, scope: Scope): { path: string; rest: readonly st
 }
 
 /**
- * A subquery over the related rows, so that aggregates of several relations do not multiply one another. A grouped
- * query joins the relation instead.
+ * A subquery over the related rows, so that aggregates of several relations do not multiply one another. In a grouped query
+ * they are the related rows of all rows of the group, unless the query has a row for each related row already.
  */
 function aggregateOfMany(
   node: CallNode,
@@ -200,30 +205,44 @@ function aggregateOfMany(
 ): string {
   const found = resolvePath(scope, many.path);
   if (found.kind !== "many") throw new FieldError(`${shown(many.path)} is not a relation to many`);
-  if (scope.grouped) {
-    const inner = found.scope.joinMany(found.relation);
-    const arg = context.expression({ type: "path", path: argumentPath(node, many.rest, inner) }, inner);
+  // Inside the subquery, every field belongs to the related rows: also in the filter and the order.
+  const call = (inner: Scope): string => {
+    const path = argumentPath(node, many.rest, inner);
+    if (resolvePath(inner, path).kind === "many")
+      throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
     const more = node.args.slice(1).map((each) => besides(each, found, scope, inner, context));
-    // The filter and the order start at the related rows, as they do without groups.
-    return callSql(node, [arg, ...more], inner, context);
-  }
-  const source = manySource(found.scope, found.relation, context);
-  const path: ExpressionNode = { type: "path", path: argumentPath(node, many.rest, source.scope) };
-  const innermost = resolvePath(source.scope, path.path);
-  if (innermost.kind === "many") {
-    throw new FieldError(`${shown(many.path)} goes through two relations to many: use a subquery`);
-  }
-  // Inside the subquery, every field belongs to the related rows.
-  const call = callSql(
-    node,
-    [
-      context.expression(path, source.scope),
-      ...node.args.slice(1).map((each) => besides(each, found, scope, source.scope, context)),
-    ],
-    source.scope,
-    context,
-  );
-  return `(SELECT ${call} FROM ${source.table}${source.scope.joins} WHERE ${source.on})`;
+    return callSql(node, [context.expression({ type: "path", path }, inner), ...more], inner, context);
+  };
+  if (scope.grouped && isJoined(node, found, scope)) return call(found.scope.joinMany(found.relation));
+  const owners = scope.grouped ? ownersOf(found, context) : { source: found.scope, from: "" };
+  const source = manySource(owners.source, found.relation, context);
+  return `(SELECT ${call(source.scope)} FROM ${owners.from}${source.table}${source.scope.joins} WHERE ${source.on})`;
+}
+
+type Many = Extract<Resolution, { kind: "many" }>;
+
+/** True if related rows are joined with the rows of a group: they are its keys, or are computed together with its columns. */
+function isJoined(node: CallNode, many: Many, scope: Scope): boolean {
+  const isSame = (path: string): boolean => {
+    const found = resolvePath(scope, path);
+    return found.kind === "many" && found.relation === many.relation && found.scope === many.scope;
+  };
+  return scope.manyPaths.some(isSame) || node.args.slice(1).some((each) => each.type === "path" && !isSame(each.path));
+}
+
+/** The keys of the rows of a group. The arrays are aggregates of the query around the subquery. */
+function ownersOf({ scope, relation }: Many, context: Context): { source: ManyOwner; from: string } {
+  const alias = context.alias();
+  const columns = relation.through ? [relation.sourceColumn] : relation.sourceColumns;
+  const arrays = columns.map((column) => `array_agg(${scope.column(column)})`).join(", ");
+  return {
+    source: {
+      outer: scope.outer,
+      timeZone: scope.timeZone,
+      column: (column) => `${alias}.k${columns.indexOf(column)}`,
+    },
+    from: `unnest(${arrays}) ${alias}(${columns.map((_, at) => `k${at}`).join(", ")}), `,
+  };
 }
 
 /** The field of related rows that an aggregate reads. Rows are counted by any column of their key. */
@@ -233,13 +252,7 @@ function argumentPath({ name, distinct }: CallNode, rest: readonly string[], { m
 }
 
 /** A further argument of an aggregate over related rows: a field of the same rows, or a value of the outer row. */
-function besides(
-  node: ExpressionNode,
-  many: Extract<Resolution, { kind: "many" }>,
-  scope: Scope,
-  inner: Scope,
-  context: Context,
-): string {
+function besides(node: ExpressionNode, many: Many, scope: Scope, inner: Scope, context: Context): string {
   const found = node.type === "path" ? resolvePath(scope, node.path) : undefined;
   if (found?.kind === "many" && found.relation === many.relation && found.scope === many.scope)
     return context.expression({ type: "path", path: restPath(found.rest, inner.meta) }, inner);

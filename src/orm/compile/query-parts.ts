@@ -4,7 +4,7 @@ import { FieldError } from "../errors.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import type { OrderNode, Query, RelatedNode, Selection } from "../nodes.js";
-import type { Scope } from "./scope.js";
+import { resolvePath, type Scope } from "./scope.js";
 
 /** The columns to load: the selected ones, and the keys by which loaded relations are found. Null for all. */
 export function selectedColumns({ meta, columns, related, prefetch }: Query): ReadonlySet<number> | null {
@@ -71,14 +71,17 @@ export function namesField({ expression }: OrderNode, { fields }: Selection): bo
 }
 
 /**
- * True for a column that may differ in the rows of a group: not if the primary key is among the keys of the groups.
- * PostgreSQL knows more cases, and refuses them too.
+ * True for a field that may differ in the rows of a group: not one of the model if the primary key is among the keys of the
+ * groups. PostgreSQL knows more cases, and refuses them too.
  */
 export function isOutsideGroups({ expression }: OrderNode, scope: Scope, keys: readonly string[]): boolean {
   const { meta, annotations } = scope;
-  if (expression.type !== "path" || Object.hasOwn(annotations, expression.path)) return false;
-  if (meta.primaryKey.every((column) => keys.includes(scope.column(column)))) return false;
-  return meta.column(expression.path) !== undefined;
+  if (expression.type !== "path") return false;
+  const annotation = Object.hasOwn(annotations, expression.path) ? annotations[expression.path] : undefined;
+  if (annotation !== undefined) return annotation.type === "joined";
+  const found = resolvePath(scope, expression.path);
+  const isOwn = found.kind === "column" && found.scope === scope;
+  return !(isOwn && meta.primaryKey.every((column) => keys.includes(scope.column(column))));
 }
 
 /**

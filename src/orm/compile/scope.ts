@@ -47,6 +47,17 @@ export class Scope {
     if (parent) this.timeZone = parent.timeZone;
   }
 
+  /** Compiles a value of a single row. */
+  ungrouped(compile: () => string): string {
+    const { grouped } = this;
+    this.grouped = false;
+    try {
+      return compile();
+    } finally {
+      this.grouped = grouped;
+    }
+  }
+
   /** The joins that were needed, as SQL after the first table. */
   get joins(): string {
     return this.#joins;
@@ -101,7 +112,11 @@ export class Scope {
 }
 
 /** The condition that a row of the target belongs to a row of the source, for a relation without a join table. */
-export function matching({ sourceColumns, targetColumns }: RelationMeta, source: Scope, target: Scope): string {
+export function matching(
+  { sourceColumns, targetColumns }: RelationMeta,
+  source: Pick<Scope, "column">,
+  target: Scope,
+): string {
   return targetColumns
     .map((column, at) => `${target.column(column)} = ${source.column(sourceColumns[at]!)}`)
     .join(" AND ");
@@ -152,8 +167,7 @@ export function resolvePath(scope: Scope, path: string): Resolution {
 
 /** Like `resolvePath`, for a condition: a name may stand for a composite key. */
 export function resolveLookup(scope: Scope, path: string): Resolution | KeyResolution {
-  if (scope.derivedOnly && Object.hasOwn(scope.annotations, path))
-    return { kind: "annotation", node: scope.annotations[path]!, rest: [] };
+  if (scope.derivedOnly) return derivedValue(scope, path);
   const parts = splitPath(path);
   let current = scope;
   for (let i = 0; ; i++) {
@@ -194,6 +208,17 @@ export function resolveLookup(scope: Scope, path: string): Resolution | KeyResol
     }
     current = current.join(relation);
   }
+}
+
+/** One of the values of a subquery. Their names may be paths. */
+function derivedValue({ annotations }: Scope, path: string): Resolution {
+  const parts = splitPath(path);
+  for (let end = parts.length; end > 0; end--) {
+    const name = parts.slice(0, end).join("__");
+    if (Object.hasOwn(annotations, name))
+      return { kind: "annotation", node: annotations[name]!, rest: parts.slice(end) };
+  }
+  throw new FieldError(`${shown(path)} is not among the values of the query`);
 }
 
 function wholeKey(scope: Scope, row: readonly string[], rest: readonly string[]): Resolution | KeyResolution {

@@ -1,4 +1,5 @@
-import type { ConditionNode, ExpressionNode } from "../nodes.js";
+import { FieldError } from "../errors.js";
+import type { ConditionNode, ExpressionNode, Query } from "../nodes.js";
 import { nodeOf } from "./operands.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
@@ -33,7 +34,7 @@ export function usesWindow(node: ExpressionNode, annotations: Annotations): bool
   }
 }
 
-export function conditionUsesWindow(node: ConditionNode, annotations: Annotations): boolean {
+function conditionUsesWindow(node: ConditionNode, annotations: Annotations): boolean {
   switch (node.type) {
     case "lookup":
       return annotationUsesWindow(node.key, annotations) || valueUsesWindow(node.value, annotations);
@@ -61,19 +62,28 @@ function valueUsesWindow(value: unknown, annotations: Annotations): boolean {
   return node !== undefined && usesWindow(node, annotations);
 }
 
-/** Separates the conditions on window functions from the others. */
-export function splitByWindows(
-  conditions: readonly ConditionNode[],
-  annotations: Annotations,
-): { windows: ConditionNode[]; others: readonly ConditionNode[] } {
-  if (!conditions.some((condition) => conditionUsesWindow(condition, annotations)))
-    return { windows: [], others: conditions };
-  const windows: ConditionNode[] = [];
+/**
+ * Separates the conditions that are computed after window functions from the others: those on window functions, and those on the
+ * rows that have them.
+ */
+export function splitByWindows({ where, windowsAfter, annotations }: Query): {
+  windows: ConditionNode[];
+  others: readonly ConditionNode[];
+} {
+  const before = windowsAfter ?? where.length;
+  if (before === where.length && !where.some((condition) => conditionUsesWindow(condition, annotations)))
+    return { windows: [], others: where };
+  const windows: ConditionNode[] = where.slice(before);
   const others: ConditionNode[] = [];
-  for (const condition of conditions) {
+  for (const condition of where.slice(0, before)) {
     const parts = condition.type === "and" ? condition.children : [condition];
     if (!conditionUsesWindow(condition, annotations)) others.push(condition);
     else for (const part of parts) (conditionUsesWindow(part, annotations) ? windows : others).push(part);
   }
   return { windows, others };
+}
+
+/** Refuses a call that would change the rows that a window function is computed over. */
+export function refuseWindows({ windowsAfter }: Query, call: string): void {
+  if (windowsAfter !== null) throw new FieldError(`${call} cannot follow a window function, which would change`);
 }

@@ -10,7 +10,7 @@ import { JsonPatch, jsonKey } from "./json/json-patch.js";
 import { encodeNamed, keyOfInstance, keysOfQuery, queryOf } from "./operands.js";
 import type { RowPlan } from "./row-plan.js";
 import { noField, type Scope } from "./scope.js";
-import { conditionUsesWindow } from "./windows.js";
+import { splitByWindows, usesWindow } from "./windows.js";
 
 /** A column and the value to write. */
 export type Assignment = readonly [column: ColumnMeta, value: unknown];
@@ -192,6 +192,8 @@ export function updateStatement(
       const sql = compiler.expression(value.node, scope);
       if (scope.joins !== "")
         throw new FieldError(`${meta.name}.${column.name} cannot be set from a relation: use a subquery`);
+      if (usesWindow(value.node, query.annotations))
+        throw new FieldError(`${meta.name}.${column.name} cannot be set from a window function: use a subquery`);
       return `${quote(column.column)} = ${sql}`;
     }
     const inner = queryOf(value);
@@ -240,8 +242,7 @@ function whereForWrite(query: Query, compiler: Compiler, scope: Scope): string {
   if (query.combined) throw new FieldError("a union cannot be written to");
   if (query.distinct !== false) throw new FieldError("a queryset with distinct() cannot be written to");
   if (query.selection) throw new FieldError("a queryset of values cannot be written to");
-  const windows = query.where.some((condition) => conditionUsesWindow(condition, query.annotations));
-  if (!windows && query.sources.length === 0 && !isLimited(query)) {
+  if (splitByWindows(query).windows.length === 0 && query.sources.length === 0 && !isLimited(query)) {
     const before = compiler.params.length;
     const where = compiler.where(query, scope);
     if (scope.joins === "") return where;

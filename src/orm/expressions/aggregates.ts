@@ -1,6 +1,6 @@
 /**
  * Aggregate functions. Over a to-many relation (`count("books")`), each is a separate subquery, so that several do
- * not multiply one another. Grouped queries join the relation instead.
+ * not multiply one another. In groups it is over the related rows of all rows of the group.
  */
 
 import { ValueError } from "../../kit/value-error.js";

@@ -6,7 +6,7 @@ import { ValueError } from "../../kit/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, shown, splitPath } from "../compile/scope.js";
-import { usesWindow } from "../compile/windows.js";
+import { refuseWindows, usesWindow } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
 import { Expression, orderNode } from "../expressions/expression.js";
 import type { ModelMeta } from "../meta.js";
@@ -135,12 +135,16 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   if (rows.selection && rows.distinct === true)
     throw new FieldError("distinct values cannot be annotated: annotate before distinct()");
   const nodes = Object.values(given).flatMap((each) => (each instanceof Expression ? [each.node] : []));
+  const grouped = rows.selection !== null && (rows.selection.grouped || nodes.some((node) => isAggregate(node)));
+  const groups = grouped && !rows.selection!.grouped;
+  const windows = nodes.some((node) => usesWindow(node, {}));
+  if (groups) refuseWindows(rows, "a group");
+  if (windows && rows.windowsAfter !== null && rows.where.length > rows.windowsAfter)
+    refuseWindows(rows, "a window function over filtered rows");
   // Windows and groups are made before a limit.
-  const before = nodes.some(
-    (node) => usesWindow(node, rows.annotations) || (rows.selection !== null && isAggregate(node, rows.annotations)),
-  );
-  const query = before ? onChosenRows(rows, "annotate()") : rows;
-  const annotations = { ...query.annotations };
+  const chosen = groups || windows ? onChosenRows(rows, "annotate()") : rows;
+  const query = windows ? { ...chosen, windowsAfter: chosen.where.length } : chosen;
+  const annotations = groups ? ofRows(query.annotations) : { ...query.annotations };
   const added: Selection["fields"][number][] = [];
   for (const [name, expression] of Object.entries(given)) {
     checkNewName(query, name);
@@ -151,12 +155,20 @@ export function annotate(rows: Query, given: Readonly<Record<string, unknown>>):
   }
   if (query.selection === null) return { ...query, annotations };
   const fields = [...query.selection.fields.filter(({ name }) => !Object.hasOwn(given, name)), ...added];
-  const grouped = query.selection.grouped || added.some(({ expression }) => isAggregate(expression, query.annotations));
   const others = (query.selection.grouped ? added : fields).filter(
     ({ expression }) => !isAggregate(expression, annotations),
   );
   const keys = grouped ? [...(query.selection.keys ?? []), ...others.map(({ expression }) => expression)] : undefined;
   return { ...query, annotations, selection: { ...query.selection, fields, grouped, keys } };
+}
+
+/** The annotations of rows that are to be grouped: their aggregates over related rows stay those of each row. */
+function ofRows(annotations: Query["annotations"]): Record<string, ExpressionNode> {
+  const nodes = Object.entries(annotations).map(([name, expression]): [string, ExpressionNode] => [
+    name,
+    isAggregate(expression, annotations) ? { type: "ofRow", expression } : expression,
+  ]);
+  return Object.fromEntries(nodes);
 }
 
 /** The aggregates of `aggregate()`. They are the whole result, so they may have the names of fields. */
@@ -200,6 +212,10 @@ export function values(query: Query, names: readonly string[], shape: Selection[
     if (checkValue(scope, name)) many.push(name);
     return { name, expression: { type: "path", path: name } as const };
   });
+  if (many.length > 0) refuseWindows(query, "values() of a relation to many");
+  const left = query.selection?.many.find((path) => !many.includes(path));
+  if (left !== undefined)
+    throw new FieldError(`${shown(left)} cannot be left out: there is a row for each of its values`);
   // There is a row for each related row: a limit would count those.
   const rows = many.length > 0 || query.selection?.many.length ? onChosenRows(query, "values()") : query;
   return { ...rows, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };
@@ -262,6 +278,7 @@ export function combine(operator: NonNullable<Query["combined"]>["operator"], qu
     empty: false,
     deleted: "shown",
     sources: [],
+    windowsAfter: null,
     combined: { operator, queries },
   };
 }

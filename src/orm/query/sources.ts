@@ -3,6 +3,7 @@
 import { ValueError } from "../../kit/value-error.js";
 import { onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, resolvePath, shown } from "../compile/scope.js";
+import { refuseWindows } from "../compile/windows.js";
 import { FieldError } from "../errors.js";
 import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
 import { checkNewName, values } from "./builders.js";
@@ -16,6 +17,9 @@ interface JoinOptions {
 export function join(query: Query, other: Query, left: boolean, { on, select = {} }: JoinOptions): Query {
   if (query.combined || query.selection) throw new FieldError("only querysets of models can be joined with others");
   if (other?.combined) throw new FieldError("a union cannot be joined");
+  refuseWindows(query, "a join");
+  if (query.distinct === true && query.sources.length > 0)
+    throw new FieldError("a second join cannot follow distinct(): call distinct() after it");
   const pairs = Object.entries(on);
   if (pairs.length === 0) throw new FieldError("a join needs at least one pair of fields in 'on'");
   const wanted = [...pairs, ...Object.entries(select)].map(([, name]) => String(name));
@@ -41,7 +45,8 @@ export function join(query: Query, other: Query, left: boolean, { on, select = {
     checkNewName(query, name);
     annotations[name] = { type: "joined", source: query.sources.length, column: columnOf(column) };
   }
-  return { ...onChosenRows(query, "join()"), annotations, sources: [...query.sources, source] };
+  // Each row of a model is distinct already. Its pairs need not be.
+  return { ...onChosenRows(query, "join()"), distinct: false, annotations, sources: [...query.sources, source] };
 }
 
 export interface RecursiveOptions<Depth extends string = string> {

@@ -175,7 +175,13 @@ function narrowed(query: Query, columns: readonly ColumnMeta[], keys: readonly u
     columns.length === 1
       ? { type: "lookup", key: `${columns[0]!.attribute}__in`, value: keys }
       : { type: "keys", columns, keys: keys as readonly (readonly unknown[])[] };
-  return { ...query, where: [...query.where, condition] };
+  // Window functions are computed over the related rows alone.
+  const { windowsAfter } = query;
+  return {
+    ...query,
+    where: [condition, ...query.where],
+    windowsAfter: windowsAfter === null ? null : windowsAfter + 1,
+  };
 }
 
 async function fetchPairs(

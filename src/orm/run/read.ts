@@ -2,7 +2,7 @@ import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { Compiler } from "../compile/compiler.js";
 import type { RowPlan } from "../compile/row-plan.js";
 import { noField, singleKey } from "../compile/scope.js";
-import { conditionUsesWindow } from "../compile/windows.js";
+import { splitByWindows } from "../compile/windows.js";
 import { connectionFor, strictByDefault } from "../database.js";
 import { FieldError, MultipleObjectsReturned } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
@@ -81,7 +81,7 @@ export function isSimple(query: Query): boolean {
     query.combined === null &&
     !query.selection?.grouped &&
     !query.selection?.many.length &&
-    !query.where.some((condition) => conditionUsesWindow(condition, query.annotations))
+    splitByWindows(query).windows.length === 0
   );
 }
 

@@ -63,7 +63,7 @@ export class OutboxAdmin {
   async retry(filter: OutboxFilter): Promise<number> {
     const { limit, params } = readFilter("outbox.retry()", filter);
     const { rowCount } = await this.#db.execute(
-      `update ${this.#storage.table} set state = 'failed', attempts = 0, replays = replays + 1, due_at = clock_timestamp()
+      `update ${this.#storage.table} set state = 'failed', attempts = 0, replays = replays + 1, due_at = created_at
        where id in (select id from ${this.#storage.table} where ${chosen} order by id limit $4 for update)`,
       [...params, limit],
     );

@@ -47,6 +47,8 @@ export class Relay {
   #failures = 0;
   #nextDue: number | null = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
+  /** The clock of the database at the last sweep. Before the first one it may have been set back. */
+  #clock = Number.POSITIVE_INFINITY;
   readonly #resting = new RestingTopics();
 
   constructor(parts: RelayParts) {
@@ -140,6 +142,9 @@ export class Relay {
     const { broker, storage, settings } = this.#parts;
     if (performance.now() - this.#sweptAt > sweepInterval) {
       await storage.releaseHeld(broker);
+      const clock = await storage.clock();
+      if (clock < this.#clock - 1) await storage.afterSetBack(broker);
+      this.#clock = clock;
       this.#sweptAt = performance.now();
     }
     if (this.#nextDue !== null && this.#nextDue <= 1) {

@@ -149,6 +149,29 @@ export class OutboxStorage {
     );
   }
 
+  /** The clock of the database, in seconds. */
+  async clock(): Promise<number> {
+    return (await this.db.fetchval<number>("select extract(epoch from clock_timestamp())::float8"))!;
+  }
+
+  /**
+   * Moves the times of messages that were stored or failed in the future, as they are after the clock of the database was set
+   * back: the latest of them to the present, the others by as much.
+   */
+  async afterSetBack(broker: BrokerName): Promise<void> {
+    await this.db.execute(
+      `with f as materialized (
+         select id, greatest(created_at, failed_at) - statement_timestamp() as ahead from ${this.table}
+         where broker = $1 and due_at is not null
+           and greatest(created_at, failed_at) > statement_timestamp() + interval '10 seconds'
+         order by id for update),
+       t as materialized (select statement_timestamp() as now, max(ahead) as ahead from f)
+       update ${this.table} o set due_at = due_at - t.ahead, created_at = least(created_at, now), failed_at = least(failed_at, now)
+       from f, t where o.id = f.id`,
+      [broker],
+    );
+  }
+
   /** Makes messages ready that nothing holds any more. */
   async releaseHeld(broker: BrokerName): Promise<number> {
     const { rowCount } = await this.db.execute(

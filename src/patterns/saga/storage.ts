@@ -255,8 +255,10 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
  * end that was asked for meanwhile must not wait for a message.
  */
 function changeText(sagas: string, log: string): string {
-  const until = `coalesce(case when not c.waited then s.wait_until end, to_timestamp(c.wait_date),
-    clock_timestamp() + c.wait_after * interval '1 millisecond', 'infinity')`;
+  // A wait that began in the future is from before the clock was set back: its time, if it is no date, starts over.
+  const until = `coalesce(
+    case when not c.waited and (c.wait_after is null or s.waiting_since <= clock_timestamp()) then s.wait_until end,
+    to_timestamp(c.wait_date), clock_timestamp() + c.wait_after * interval '1 millisecond', 'infinity')`;
   return `with c as materialized (
        select * from jsonb_to_recordset($1) as c (id text, token bigint, status text, step int, attempt int, lost int, branches jsonb,
          inflight text[], unknown text[], results jsonb, error text, finished boolean, released boolean, wake_after float8,
@@ -274,7 +276,7 @@ function changeText(sagas: string, log: string): string {
          waiting_for = case when c.wait_for is not null then c.wait_for when not c.waited then s.waiting_for end,
          waiting_since = case
            when c.wait_for is null then case when not c.waited then s.waiting_since end
-           when c.waited then clock_timestamp() else coalesce(s.waiting_since, clock_timestamp()) end,
+           when c.waited then clock_timestamp() else least(coalesce(s.waiting_since, clock_timestamp()), clock_timestamp()) end,
          wait_until = case when c.wait_for is not null then ${until} when not c.waited then s.wait_until end,
          wake_at = case
            when c.wait_for is not null then case when s.cancel then clock_timestamp() else ${until} end

@@ -12,11 +12,11 @@ type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
 /** Milliseconds without a byte from the server, while a statement runs, after which a second connection asks for it. */
 const firstDoubt = 2000;
 const longestDoubt = 30_000;
-/** Milliseconds in which a server that is alive responds to that. */
-const leastPatience = 4000;
-const mostPatience = 15_000;
-/** As many times the connection itself took to open: over a slow network, or to a busy server, a second takes as long. */
-const patienceFactor = 2;
+/**
+ * Milliseconds in which a server that is alive responds to that, however busy it is and however slow the network has become. A
+ * server that refuses the connection, or has no such session, is known at once.
+ */
+const patience = 30_000;
 /** Milliseconds that the server's own limit for a statement gets to take effect. */
 const grace = 1000;
 
@@ -53,15 +53,15 @@ export class Liveness {
     }
     if (doubtful.length > 0 && !this.#probing) {
       this.#probing = true;
-      void this.#probe(doubtful).finally(() => (this.#probing = false));
+      void this.#probe(doubtful, connections).finally(() => (this.#probing = false));
     }
   }
 
   #listen(connection: PgConnection, now: number): Silence {
-    const { bytesRead } = connection;
+    const { bytesRead: bytes } = connection;
     const known = this.#silences.get(connection);
-    if (known !== undefined && known.bytes === bytesRead && connection.load > 0) return known;
-    const silence = { bytes: bytesRead, since: Math.max(now, connection.busySince), doubt: firstDoubt };
+    if (known !== undefined && known.bytes === bytes && connection.load > 0) return known;
+    const silence = { bytes, since: Math.max(now, connection.busySince), doubt: firstDoubt };
     this.#silences.set(connection, silence);
     return silence;
   }
@@ -78,13 +78,15 @@ export class Liveness {
     }
   }
 
-  async #probe(doubtful: readonly PgConnection[]): Promise<void> {
-    const before = new Map(doubtful.map((connection) => [connection, connection.bytesRead]));
+  async #probe(doubtful: readonly PgConnection[], all: readonly PgConnection[]): Promise<void> {
+    const before = new Map(all.map((connection) => [connection, connection.bytesRead]));
+    const spoke = (connection: PgConnection): boolean => connection.bytesRead !== before.get(connection);
     const alive = await this.#askServer(doubtful);
     for (const connection of doubtful) {
-      const spoke = connection.bytesRead !== before.get(connection);
-      if (spoke || connection.load === 0 || !connection.usable) continue;
-      if (!alive.has(connection)) {
+      if (spoke(connection) || connection.load === 0 || !connection.usable) continue;
+      // A server that responds to others is only too busy for a new connection.
+      const isBusy = alive === null && all.some((each) => each.server === connection.server && spoke(each));
+      if (!isBusy && !alive?.has(connection)) {
         connection.destroy(new OperationalError("the database does not answer any more", { sqlstate: "08006" }));
         continue;
       }
@@ -93,17 +95,15 @@ export class Liveness {
     }
   }
 
-  /** The connections whose sessions are at work on the server. */
-  async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection>> {
-    const slowest = Math.max(...doubtful.map(({ took }) => took));
-    const patience = Math.min(mostPatience, Math.max(leastPatience, slowest * patienceFactor));
+  /** The connections whose sessions are at work on the server; null if it does not say. */
+  async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection> | null> {
     let probe: PgConnection;
     try {
       probe = await this.#open(nobody, patience);
     } catch (error) {
       // Only a server that is alive sends an error.
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
-      return new Set(answered ? doubtful : []);
+      return answered ? new Set(doubtful) : null;
     }
     const timer = setTimeout(() => probe.destroy(new Error("no answer")), patience);
     try {
@@ -116,7 +116,7 @@ export class Liveness {
         ),
       );
     } catch {
-      return new Set();
+      return null;
     } finally {
       clearTimeout(timer);
       void probe.end().catch(() => {});

@@ -29,8 +29,6 @@ export class PgConnection implements Connection, ExecutionCarrier {
   readonly client: PgClient;
   /** The server by host and port. */
   readonly server: string;
-  /** Milliseconds that it took to connect. */
-  readonly took: number;
   owner: ConnectionOwner = nobody;
   usable = true;
   clean = true;
@@ -61,9 +59,8 @@ export class PgConnection implements Connection, ExecutionCarrier {
   #strayCancel = false;
 
   constructor(connected: Connected, ExecutionQuery: ExecutionQueryClass, naming: StatementNaming) {
-    const { client, reader, server, took } = connected;
+    const { client, reader, server } = connected;
     this.server = server;
-    this.took = took;
     this.#naming = naming;
     this.#tableChanges = naming.tableChanges;
     this.client = client;
