@@ -4,9 +4,15 @@ import { MessagingError } from "../errors.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";
 import { type Unpack, unpacker } from "./fetch/unpack.js";
-import { assignPartitions } from "./group/assigner.js";
-import { beforeRejoin } from "./group/before-rejoin.js";
-import type { KafkaAdmin, KafkaClientConsumer, KafkaConnectionPool, KafkaLibrary, KafkaProducer } from "./library.js";
+import type { Joining } from "./group/joining.js";
+import type {
+  KafkaAdmin,
+  KafkaClientConsumer,
+  KafkaConnectionPool,
+  KafkaLibrary,
+  KafkaMetadata,
+  KafkaProducer,
+} from "./library.js";
 import { kafkaError } from "./translate-error.js";
 
 const noop = (value: Buffer | undefined) => value;
@@ -108,8 +114,8 @@ export class KafkaClients {
     };
   }
 
-  /** A member of a group. `rejoin` is called before it returns to its group. */
-  consumer(groupId: string, rejoin: () => Promise<void> = async () => {}): KafkaClientConsumer {
+  /** A consumer, with `joining` one that can join its group. */
+  consumer(groupId: string, joining?: Joining): KafkaClientConsumer {
     const sessionTimeout = milliseconds(this.#config.sessionTimeout);
     const consumer = new this.#library.Consumer({
       ...this.#base(),
@@ -118,9 +124,10 @@ export class KafkaClients {
       sessionTimeout,
       rebalanceTimeout: Math.max(sessionTimeout, 60_000),
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
-      partitionAssigner: assignPartitions,
+      partitionAssigner: (_current: string, _members: unknown, _topics: unknown, metadata: KafkaMetadata) =>
+        joining?.share(metadata),
     });
-    beforeRejoin(this.#library, consumer, rejoin);
+    joining?.attach(this.#library, consumer);
     return consumer;
   }
 
