@@ -146,7 +146,7 @@ describe.skipIf(!kafka)("messages of Kafka", () => {
   it("The span of a message of Kafka has its partition and its offset", async () => {
     const topic = `spans-${randomUUID()}`;
     const { app, flush, collector } = await traced((own) => {
-      own.enableKafka({ brokers: [kafka!], groupId: topic, partitions: 1 });
+      own.enableMessaging({ brokers: [kafka!], groupId: topic, partitions: 1 });
       own.onMessage(topic, () => {});
     });
     for (const value of [1, 2]) await app.publish(topic, value, { id: `order-${value}` });
