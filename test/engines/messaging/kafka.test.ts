@@ -217,9 +217,15 @@ describe.skipIf(!address)("Kafka", () => {
     await broker.close();
   });
 
-  it("A Kafka broker that accepts connections and is silent is a clear error, long before the time of a request", async () => {
+  it("A Kafka broker that accepts connections and is silent is asked once at the start, and is a clear error", async () => {
     const sockets = new Set<Socket>();
-    const server = createServer((socket) => void sockets.add(socket));
+    let received = Buffer.alloc(0);
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("data", (data: Buffer) => {
+        received = Buffer.concat([received, data]);
+      });
+    });
     await once(server.listen(0, "127.0.0.1"), "listening");
     onTestFinished(() => {
       for (const socket of sockets) socket.destroy();
@@ -229,6 +235,9 @@ describe.skipIf(!address)("Kafka", () => {
     const broker = await createKafkaBroker({ brokers: [`127.0.0.1:${port}`], connectTimeout: 0.2 });
     const text = expect.stringMatching(`^the Kafka broker at 127.0.0.1:${port} is unreachable: .*timed out`);
     await expect(broker.open()).rejects.toMatchObject({ code: "UNREACHABLE", message: text });
+    // One request, which begins with its length: each further one would take as long again.
+    expect(received.readInt32BE(0) + 4).toBe(received.length);
+    expect(sockets.size).toBe(1);
     await broker.close();
   });
 

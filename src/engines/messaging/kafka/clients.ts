@@ -3,7 +3,8 @@ import { milliseconds } from "../../../kit/duration.js";
 import { MessagingError } from "../errors.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";
-import { type Unpack, unpacker } from "./fetch/unpack.js";
+import { type Decoders, type Unpack, unpacker } from "./fetch/unpack.js";
+import { UnpackThread } from "./fetch/unpack-thread.js";
 import type { Joining } from "./group/joining.js";
 import type {
   KafkaAdmin,
@@ -41,6 +42,7 @@ export class KafkaClients {
   /** The name of this program in the metadata of the offsets that it commits. */
   readonly owner: string = randomUUID();
   readonly #known = new Set<string>();
+  readonly #thread = new UnpackThread();
   /** Unpacks the records of batches, up to the limit of the configuration. */
   readonly unpack: Unpack;
   #admin: KafkaAdmin | null = null;
@@ -50,7 +52,8 @@ export class KafkaClients {
     this.#library = library;
     this.#config = config;
     const { snappy, lz4 } = library.compressionsAlgorithms;
-    const decoders = { snappy: snappy.decompressSync, lz4: lz4.decompressSync, zstd: library.fzstd };
+    const beside: Decoders["beside"] = (...request) => this.#thread.unpack(...request);
+    const decoders = { snappy: snappy.decompressSync, lz4: lz4.decompressSync, zstd: library.fzstd, beside };
     this.unpack = unpacker(decoders, config.maxBatchBytes);
   }
 
@@ -180,6 +183,7 @@ export class KafkaClients {
     for (const admin of [this.#admin, this.#probe]) await admin?.close().catch(() => {});
     this.#admin = null;
     this.#probe = null;
+    this.#thread.close();
   }
 
   async #exists(topic: string): Promise<boolean> {
