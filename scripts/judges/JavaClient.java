@@ -3,12 +3,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -95,10 +98,22 @@ public class JavaClient {
       }
     }));
     try (consumer) {
-      consumer.subscribe(List.of(topic));
+      consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+          consumer.commitSync();
+        }
+
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {}
+      });
       for (;;) {
         for (var record : consumer.poll(Duration.ofSeconds(1))) print(record.key(), record.partition(), record.value(), "");
-        consumer.commitSync();
+        try {
+          consumer.commitSync();
+        } catch (org.apache.kafka.common.errors.RebalanceInProgressException error) {
+          // The next commit is for these messages too.
+        }
       }
     } catch (org.apache.kafka.common.errors.WakeupException error) {
       // It leaves the group.

@@ -8,7 +8,7 @@ import signal
 import sys
 import uuid
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 brokers, what, topic, *rest = sys.argv[1:]
 
@@ -53,7 +53,11 @@ elif what == "member":
         if message is None or message.error():
             continue
         print(json.dumps({"partition": message.partition(), "value": message.value().decode()}), flush=True)
-        consumer.commit(message, asynchronous=False)
+        try:
+            consumer.commit(message, asynchronous=False)
+        except KafkaException:
+            # The group is being shared: the next commit is for this message too.
+            pass
     consumer.close()
 else:
     count = int(rest[0])

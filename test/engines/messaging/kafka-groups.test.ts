@@ -1,6 +1,7 @@
-import { Admin, Consumer, compatibilityPartitioner, Producer } from "@platformatic/kafka";
+import { Consumer, compatibilityPartitioner, Producer } from "@platformatic/kafka";
 import { createKafkaBroker, type Message, type Messaging } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
 import { service } from "../../support/service.js";
 import { clients, gate, uniqueTopic, until } from "./harness.js";
 
@@ -132,24 +133,25 @@ describe.skipIf(!address)("Groups of Kafka", () => {
   it("A group uses the protocol that all members know: with a member that knows no other it stops all work before it is shared", async () => {
     const [first, second] = [await open(), await open()];
     const [name, group] = [uniqueTopic(), uniqueTopic("mixed")];
-    const admin = new Admin({ clientId: "test", bootstrapBrokers: [address!] });
-    onTestFinished(() => admin.close());
-    const protocol = async () => (await admin.describeGroups({ groups: [group] })).get(group)!.protocol;
+    const shared = vi.spyOn(Joining.prototype, "shared");
+    onTestFinished(() => shared.mockRestore());
+    /** For each of our members. */
+    const isCooperative = () => [...new Set(shared.mock.contexts as Joining[])].map((each) => each.isCooperative);
     const { all, partitionsOf } = members();
     const seen: unknown[] = [];
     const handler = ({ value }: Message) => void seen.push(value);
     await first.subscribe(name, { group }, handler);
-    expect(await protocol()).toBe("cooperative-sticky");
+    expect(isCooperative()).toEqual([true]);
     const old = new Consumer({ clientId: "old", bootstrapBrokers: [address!], groupId: group, heartbeatInterval: 500 });
     old.topics.track(name);
     await old.joinGroup({});
-    expect(await protocol()).toBe("roundrobin");
     await until(() => partitionsOf(all()[0]!).length < 3, "the partitions are shared");
-    const joining = second.subscribe(name, { group }, handler);
-    await joining;
+    expect(isCooperative()).toEqual([false]);
+    await second.subscribe(name, { group }, handler);
     await until(() => all().every((member) => partitionsOf(member).length === 1), "each has one");
+    expect(isCooperative()).toEqual([false, false]);
     await old.leaveGroup();
-    await until(async () => (await protocol()) === "cooperative-sticky", "the group is cooperative again");
+    await until(() => isCooperative().join() === "true,true", "the group is cooperative again");
     await old.close();
     await publish(first, name, 60, 60);
     await until(() => seen.length === 60);
