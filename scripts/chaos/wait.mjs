@@ -11,3 +11,10 @@ export async function eventually(condition, milliseconds, interval = 100) {
   }
   return true;
 }
+
+/** Blocks the event loop by chance, for longer than a lease or two heartbeats. True if it did. */
+export function mayBlock(chance) {
+  if (Math.random() >= chance) return false;
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000);
+  return true;
+}

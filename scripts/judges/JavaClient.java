@@ -3,12 +3,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -21,6 +24,7 @@ public class JavaClient {
     String brokers = args[0];
     String topic = args[2];
     if (args[1].equals("produce")) produce(brokers, topic, args[3], Integer.parseInt(args[4]));
+    else if (args[1].equals("member")) handle(brokers, topic, args[3]);
     else if (args[1].equals("endless")) produceEndlessly(brokers, topic, args[3], Path.of(args[4]));
     else consume(brokers, topic, Integer.parseInt(args[3]));
   }
@@ -74,6 +78,45 @@ public class JavaClient {
       Files.writeString(ledger, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     } catch (java.io.IOException error) {
       throw new java.io.UncheckedIOException(error);
+    }
+  }
+
+  /** A member of a group, until it is ended. It commits what it has printed. */
+  static void handle(String brokers, String topic, String group) throws Exception {
+    Map<String, Object> settings = Map.of(
+        "bootstrap.servers", brokers, "group.id", group, "auto.offset.reset", "earliest", "enable.auto.commit", false,
+        "session.timeout.ms", 6000, "heartbeat.interval.ms", 300, "max.poll.records", 20,
+        "partition.assignment.strategy", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
+    var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
+    var main = Thread.currentThread();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      consumer.wakeup();
+      try {
+        main.join();
+      } catch (InterruptedException error) {
+        // The process ends.
+      }
+    }));
+    try (consumer) {
+      consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+          consumer.commitSync();
+        }
+
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {}
+      });
+      for (;;) {
+        for (var record : consumer.poll(Duration.ofSeconds(1))) print(record.key(), record.partition(), record.value(), "");
+        try {
+          consumer.commitSync();
+        } catch (org.apache.kafka.common.errors.RebalanceInProgressException error) {
+          // The next commit is for these messages too.
+        }
+      }
+    } catch (org.apache.kafka.common.errors.WakeupException error) {
+      // It leaves the group.
     }
   }
 

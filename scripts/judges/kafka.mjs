@@ -5,13 +5,15 @@
  *
  *     npm run build && node scripts/judges/kafka.mjs [python] [--only 4.3.1,3.9.2,cluster]
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
+import { ConnectionPool, describeGroupsV5 } from "@platformatic/kafka";
 import { kafkaJars, kafkaVersion, startKafka, startKafkaCluster } from "../services/kafka.mjs";
 import { freePort } from "../services/ports.mjs";
 
@@ -53,6 +55,8 @@ async function single(folder, version) {
     await bomb(address, version);
     await transactions(address, version);
     await joins(address, version);
+    for (const name of Object.keys(others))
+      for (const first of [true, false]) await mixed(address, version, name, first);
   } finally {
     await stop();
   }
@@ -205,6 +209,79 @@ async function joins(address, version) {
     `${total} sent, ${out.length} copied in transactions, ${twice} handled twice without`,
   );
   await Promise.all([...members, reader].map((client) => client.close()));
+}
+
+/** Another client is a member of the group, first or between ours, and leaves it again. The first member leads a group. */
+async function mixed(address, version, name, first) {
+  const topic = topicOf(`mixed-${name}-${first}`);
+  const group = topic;
+  const seen = { ours: [], theirs: [] };
+  const clients = [];
+  const join = async () => {
+    const client = await open([address], { partitions: 6 });
+    clients.push(client);
+    await client.subscribe(topic, { group, concurrency: 5 }, async ({ value }) => {
+      seen.ours.push(value.n);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    });
+  };
+  const joinOther = async () => {
+    const [program, ...given] = await others[name]();
+    const child = spawn(program, [...given, address, "member", topic, group], { stdio: ["ignore", "pipe", "ignore"] });
+    createInterface(child.stdout).on("line", (line) => seen.theirs.push(JSON.parse(JSON.parse(line).value).n));
+    return child;
+  };
+  const publisher = await open([address], { partitions: 6 });
+  let count = 0;
+  let ending = false;
+  const publish = async () => {
+    const entries = Array.from({ length: 20 }, (_, n) => ({ value: { n: count + n }, key: `k${(count + n) % 60}` }));
+    await publisher.publishBatch(topic, entries);
+    count += 20;
+  };
+  // The topic is there before the other client asks for it.
+  await publish();
+  const publishing = (async () => {
+    for (; !ending; await new Promise((resolve) => setTimeout(resolve, 10))) await publish();
+  })();
+  let child;
+  if (first) {
+    child = await joinOther();
+    await until(() => seen.theirs.length > 0);
+    await join();
+  } else {
+    await join();
+    child = await joinOther();
+  }
+  await until(() => seen.theirs.length > 0 && seen.ours.length > 0);
+  const protocol = await protocolOf(address, group);
+  await join();
+  const [ours, theirs] = [seen.ours.length, seen.theirs.length];
+  await until(() => seen.ours.length > ours + 200 && seen.theirs.length > theirs + 100);
+  const ended = child.exitCode ?? "no";
+  child.kill("SIGTERM");
+  if (child.exitCode === null) await new Promise((resolve) => child.once("exit", resolve));
+  ending = true;
+  await publishing;
+  const all = () => new Set([...seen.ours, ...seen.theirs]).size;
+  await until(() => all() === count);
+  const twice = seen.ours.length + seen.theirs.length - all();
+  // Each of three changes of the group can double what is under way: ours, and a poll of theirs.
+  verdict(
+    `Kafka ${version}: ${name} in our group, ${first ? "first" : "second"}`,
+    all() === count && seen.theirs.length > 0 && ended === "no" && twice <= 3 * 2 * 20,
+    `${protocol}: ${count} sent, ${all()} handled, ${seen.theirs.length} by them, ${twice} twice`,
+  );
+  await Promise.all([...clients, publisher].map((client) => client.close()));
+}
+
+async function protocolOf(address, group) {
+  const [host, port] = address.split(":");
+  const pool = new ConnectionPool("judge");
+  const connection = await pool.get({ host, port: Number(port) });
+  const { groups } = await describeGroupsV5.api.async(connection, [group], false);
+  await pool.close();
+  return groups[0].protocolData;
 }
 
 /** Three brokers, two producers, two workers; each broker is killed and started again under load. */

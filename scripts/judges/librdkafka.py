@@ -1,13 +1,14 @@
 """
 The other side of scripts/judges/kafka.mjs, with librdkafka (PyPI confluent-kafka): `librdkafka.py <brokers> produce <topic> <codec>
-<count>` publishes with keys and headers, `librdkafka.py <brokers> consume <topic> <count>` prints what it reads. One JSON line for
-each message, with the partition that it is in.
+<count>` publishes with keys and headers, `librdkafka.py <brokers> consume <topic> <count>` prints what it reads, `librdkafka.py <brokers>
+member <topic> <group>` handles messages until it is ended. One JSON line for each message, with the partition that it is in.
 """
 import json
+import signal
 import sys
 import uuid
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 brokers, what, topic, *rest = sys.argv[1:]
 
@@ -33,6 +34,31 @@ if what == "produce":
                          on_delivery=delivered)
         producer.poll(0)
     producer.flush(30)
+elif what == "member":
+    # A member of a group, until it is ended. It commits what it has printed.
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    ended = []
+    consumer = Consumer({
+        "bootstrap.servers": brokers,
+        "group.id": rest[0],
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "session.timeout.ms": 6000,
+        "heartbeat.interval.ms": 300,
+        "partition.assignment.strategy": "cooperative-sticky",
+    })
+    consumer.subscribe([topic])
+    while not ended:
+        message = consumer.poll(0.5)
+        if message is None or message.error():
+            continue
+        print(json.dumps({"partition": message.partition(), "value": message.value().decode()}), flush=True)
+        try:
+            consumer.commit(message, asynchronous=False)
+        except KafkaException:
+            # The group is being shared: the next commit is for this message too.
+            pass
+    consumer.close()
 else:
     count = int(rest[0])
     consumer = Consumer({

@@ -5,6 +5,7 @@
  */
 import { createAmqpBroker, createKafkaBroker, createSqsBroker, openMessaging } from "../../../src/entry/messaging.ts";
 import { ledgerFile } from "../ledger.mjs";
+import { mayBlock, pause } from "../wait.mjs";
 
 const [role, json] = process.argv.slice(2);
 const { broker, config, topic, folder, keys, prefetch, longest = 0, retry = { delay: 0.05 } } = JSON.parse(json);
@@ -28,7 +29,7 @@ async function connect() {
     try {
       return await openMessaging(await create(config), { logger: quiet });
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await pause(300);
     }
   }
 }
@@ -43,7 +44,7 @@ async function produce(key) {
       // It may have been published all the same: only confirmed messages must arrive.
       write("unsure", { key, number, id, code: error.code });
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 10));
+    await pause(Math.random() * 10);
   }
 }
 
@@ -53,7 +54,7 @@ async function consume() {
       await client.subscribe(topic, { concurrency: 10, prefetch, retry }, handle);
       return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await pause(300);
     }
   }
 }
@@ -61,7 +62,9 @@ async function consume() {
 async function handle(message) {
   const { key, number } = message.value;
   write("begun", { key, number, id: message.id, attempt: message.attempt });
-  if (Math.random() < 0.5) await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+  if (Math.random() < 0.5) await pause(Math.random() * 4);
+  // The broker may take the messages that are under way for lost: it counts as a fault.
+  if (mayBlock(0.0003)) write("blocked", { id: message.id });
   // Some attempts fail: the next one is before the messages after it.
   if (message.attempt === 1 && Math.random() < (longest > 0 ? 0.2 : 0.02)) throw new Error("by chance");
   write("handled", { key, number, id: message.id, aborted: message.signal.aborted });

@@ -2,19 +2,15 @@
 import { App } from "../../../src/app/app.ts";
 import { ledgerFile } from "../ledger.mjs";
 import { notStarted } from "../program.mjs";
+import { pause } from "../wait.mjs";
 
 const [role, json] = process.argv.slice(2);
 const { url, folder } = JSON.parse(json);
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 
+export { mayBlock, pause } from "../wait.mjs";
 export { role, url };
 export const write = ledgerFile(folder, role);
-export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** Blocks the event loop by chance, for longer than a lease. */
-export function mayBlock(chance) {
-  if (Math.random() < chance) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000);
-}
 
 /** True once the process was asked to end. */
 export let ending = false;

@@ -131,6 +131,8 @@ export interface Delivery {
   readonly earlier: number;
   /** The reason if the record stands for bytes that cannot be read. It is not handled, but becomes a dead letter. */
   readonly unreadable?: MessagingError | undefined;
+  /** Attributes of its span: what the broker knows of the place of the record, by the names of OpenTelemetry. */
+  readonly spanAttributes?: Readonly<Record<string, string | number>>;
   /** The record is done. Throws or rejects with LOST if it now belongs to another consumer. */
   ack(): Promise<void> | void;
   /** Gives the record back as it is, for any consumer of the group. */
@@ -164,8 +166,11 @@ export interface DeliverySink {
   deliver(delivery: Delivery): void;
   /** The delivery now belongs to another consumer: its result does not count. */
   lost(delivery: Delivery): void;
-  /** Begins no further work until `resume`. Resolves when the work that runs has ended, or after so many milliseconds. */
-  hold?(timeout: number): Promise<void>;
+  /**
+   * Begins no further work until `resume`: of all deliveries, or of those that are held. Resolves when their work that runs has
+   * ended, or after so many milliseconds.
+   */
+  hold?(timeout: number, isHeld?: (delivery: Delivery) => boolean): Promise<void>;
   resume?(): void;
   /** The consumer has ended with an error. All its deliveries are lost. */
   failed(error: unknown): void;

@@ -121,6 +121,13 @@ export const messagingFeature = feature<MessagingFeature>({
     const meter = meterOf(host);
     if (meter !== null) await measureMessaging(messaging, meter);
   },
+  review(host) {
+    const { messaging, definitions } = messagingState(host);
+    for (const { topic, options } of messaging === null ? [] : definitions) {
+      const warning = messaging!.review(topic, options);
+      if (warning !== null) host.logger.warn(warning);
+    }
+  },
   open(host) {
     const { messaging } = messagingState(host);
     if (messaging !== null) messaging.tracer = host.tracer;

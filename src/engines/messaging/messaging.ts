@@ -9,7 +9,14 @@ import { Consumer, type Subscription } from "./consume/consumer.js";
 import type { WorkResult } from "./consume/consumer-context.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { Inbox, InboxOutcome } from "./consume/inbox.js";
-import { type ConsumerOptions, consumerSettings, type MessageHandler, readConsumerOptions } from "./consume/options.js";
+import {
+  type ConsumerOptions,
+  consumerSettings,
+  type GivenConsumerOptions,
+  type MessageHandler,
+  prefetchWarning,
+  readConsumerOptions,
+} from "./consume/options.js";
 import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
@@ -135,6 +142,11 @@ export class Messaging {
     if (records.length > 0) await transact(records, []);
     for (const { topic } of records) this.meter?.published(topic, null);
     return result;
+  }
+
+  /** @internal The warning of a consumer that is to start; null if there is none. */
+  review(topic: Topic, options: GivenConsumerOptions): string | null {
+    return prefetchWarning(topic, options, this.#brokers.of(options.broker ?? topic.broker, topic.name).broker);
   }
 
   /** Starts a consumer. `app.onMessage` does the same when the application starts. */

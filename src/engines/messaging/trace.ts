@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Span, Tracer } from "../../kit/tracer.js";
-import type { BrokerName } from "./broker.js";
+import type { BrokerName, Delivery } from "./broker.js";
 import { control, longestHeader } from "./headers.js";
 
 const contextHeaders = ["traceparent", "tracestate", "baggage"] as const;
@@ -62,12 +62,12 @@ export interface TracedConsumer {
 
 /**
  * Runs the handling of messages in the trace that the headers of the first of them name. The span is linked to the
- * traces of the others. `id` is that of a message that is handled alone.
+ * traces of the others. `alone` is the delivery of a message that is handled alone.
  */
 export function inTraceOf<T>(
   messages: readonly { readonly headers: Readonly<Record<string, string>> }[],
   { topic, broker, settings, tracer: current }: TracedConsumer,
-  id: string | null,
+  alone: Delivery | null,
   run: (span: Span | null) => T,
 ): T {
   const tracer = current();
@@ -83,8 +83,9 @@ export function inTraceOf<T>(
     "messaging.operation.type": "process",
     "messaging.destination.name": topic,
     "messaging.consumer.group.name": settings.group,
-    "messaging.message.id": id ?? undefined,
-    "messaging.batch.message_count": id === null ? messages.length : undefined,
+    "messaging.message.id": alone?.record.id,
+    "messaging.batch.message_count": alone === null ? messages.length : undefined,
+    ...alone?.spanAttributes,
   };
   const links = messages.slice(1).map((other) => (name: string) => other.headers[name]);
   const options = { kind: "consumer", from: (name: string) => headers[name], links } as const;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { GrpcError } from "stoa/grpc";
 import { describe, expect, it, vi } from "vitest";
 import { Echo } from "../../apis/grpc/fixtures/echo_pb.js";
@@ -6,6 +7,7 @@ import { traced } from "./traced.js";
 
 const postgres = service("postgres");
 const redis = service("redis");
+const kafka = service("kafka");
 const server = 2;
 const client = 3;
 const producer = 4;
@@ -137,6 +139,30 @@ describe("messages", () => {
     expect(process.attributes).toMatchObject({ "messaging.batch.message_count": 2 });
     expect(process.parentSpanId).toBe(first!.spanId);
     expect(process.links).toMatchObject([{ traceId: second!.traceId, spanId: second!.spanId }]);
+  });
+});
+
+describe.skipIf(!kafka)("messages of Kafka", () => {
+  it("The span of a message of Kafka has its partition and its offset", async () => {
+    const topic = `spans-${randomUUID()}`;
+    const { app, flush, collector } = await traced((own) => {
+      own.enableMessaging({ brokers: [kafka!], groupId: topic, partitions: 1 });
+      own.onMessage(topic, () => {});
+    });
+    for (const value of [1, 2]) await app.publish(topic, value, { id: `order-${value}` });
+    const processed = () => collector.spans.filter(({ name }) => name === `process ${topic}`);
+    await vi.waitFor(() => expect(app.messaging.consumers[0]!.stats().results.done).toBe(2), { timeout: 30_000 });
+    await flush();
+    expect(processed().map(({ attributes }) => attributes)).toEqual(
+      [1, 2].map((value) =>
+        expect.objectContaining({
+          "messaging.system": "kafka",
+          "messaging.message.id": `order-${value}`,
+          "messaging.destination.partition.id": "0",
+          "messaging.kafka.offset": value - 1,
+        }),
+      ),
+    );
   });
 });
 

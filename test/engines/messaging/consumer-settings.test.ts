@@ -24,6 +24,27 @@ it("The prefetch in the configuration of a broker bounds consumers that name non
   expect(usual.map((broker) => prefetchOf(broker, { concurrency: 200 }))).toEqual([200, 200, 200]);
 });
 
+it("The start warns of a prefetch in the configuration of a broker below the concurrency or batches of a consumer", async () => {
+  const app = new App();
+  const warnings: string[] = [];
+  const nothing = () => {};
+  const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
+  app.logger = { ...logger, child: () => app.logger };
+  // Nothing listens there: the settings are looked at before.
+  app.enableAmqp({ url: "amqp://127.0.0.1:1", prefetchCount: 5, connectTimeout: "100ms" });
+  app.onMessage("many", { concurrency: 50 }, nothing);
+  app.onMessage("batches", { batch: 100 }, nothing);
+  app.onMessage("given", { concurrency: 50, prefetch: 50 }, nothing);
+  app.onMessage("enough", { concurrency: 5 }, nothing);
+  app.onMessage("usual", nothing);
+  await expect(app.start()).rejects.toThrow();
+  const text = "the configuration of the amqp broker says so. Raise it there, or set 'prefetch' of the consumer to";
+  expect(warnings.filter((each) => each.includes("at a time"))).toEqual([
+    `the consumer of 'many' gets at most 5 messages at a time, not 50 ('concurrency' is 50): ${text} 50`,
+    `the consumer of 'batches' gets at most 5 messages at a time, not 100 (1 x 100 of 'batch'): ${text} 100`,
+  ]);
+});
+
 it("The group of consumers is the name of the application, unless one is given", async () => {
   expect((await createAmqpBroker({}, "shop")).defaultGroup).toBe("shop");
   expect((await createKafkaBroker({ groupId: "billing" }, "shop")).defaultGroup).toBe("billing");

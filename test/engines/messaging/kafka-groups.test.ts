@@ -1,6 +1,7 @@
-import { Consumer, Producer } from "@platformatic/kafka";
+import { Consumer, compatibilityPartitioner, Producer } from "@platformatic/kafka";
 import { createKafkaBroker, type Message, type Messaging } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
 import { service } from "../../support/service.js";
 import { clients, gate, uniqueTopic, until } from "./harness.js";
 
@@ -9,6 +10,9 @@ const address = service("kafka");
 describe.skipIf(!address)("Groups of Kafka", () => {
   const settings = { brokers: [address!], groupId: uniqueTopic("group"), sessionTimeout: 6 };
   const open = clients({ connect: () => createKafkaBroker(settings) });
+  const openWide = clients({ connect: () => createKafkaBroker({ ...settings, partitions: 12 }) });
+  // A third of the session is the time that handlers get.
+  const openPatient = clients({ connect: () => createKafkaBroker({ ...settings, sessionTimeout: 300 }) });
 
   async function publish(client: Messaging, name: string, total: number, keys = 20): Promise<void> {
     for (let value = 0; value < total; value += 100) {
@@ -42,6 +46,116 @@ describe.skipIf(!address)("Groups of Kafka", () => {
     await until(() => new Set(seen).size === total);
     // The group has changed twice.
     expect(seen.length).toBeLessThanOrEqual(total + 2 * options.concurrency);
+  });
+
+  /** The consumers of the library, in the order in which they first join. */
+  function members(): { readonly all: () => Consumer[]; readonly partitionsOf: (member: Consumer) => number[] } {
+    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
+    onTestFinished(() => joined.mockRestore());
+    return {
+      all: () => [...new Set(joined.mock.contexts as Consumer[])],
+      partitionsOf: ({ assignments }) => (assignments?.[0]?.partitions ?? []).toSorted((a, b) => a - b),
+    };
+  }
+
+  /** A key whose messages are in this partition. */
+  function keyOf(partition: number, partitions: number): string {
+    for (let number = 0; ; number++) {
+      const key = `key-${number}`;
+      if (compatibilityPartitioner({} as never, Buffer.from(key)) % partitions === partition) return key;
+    }
+  }
+
+  it("A fourth member takes over the partitions that the others have above their part, and nothing else moves", async () => {
+    const group = uniqueTopic("fourth");
+    const { all, partitionsOf } = members();
+    const [name, seen] = [uniqueTopic(), new Map<number, number>()];
+    const options = { group, concurrency: 4, prefetch: 20 };
+    const handler = async ({ value }: Message) => {
+      seen.set(value as number, (seen.get(value as number) ?? 0) + 1);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    };
+    for (let number = 0; number < 3; number++) await (await openWide()).subscribe(name, options, handler);
+    const sizes = () => all().map((member) => partitionsOf(member).length);
+    await until(() => sizes().join() === "4,4,4", "three members have four partitions each");
+    const before = all().map(partitionsOf);
+    const publisher = await openWide();
+    let [count, running] = [0, true];
+    const publishing = (async () => {
+      for (; running; count += 20) {
+        const entries = Array.from({ length: 20 }, (_, i) => ({ value: count + i, key: `k${(count + i) % 100}` }));
+        await publisher.publishBatch(name, entries);
+      }
+    })();
+    await until(() => seen.size > 100, "messages are handled");
+    await (await openWide()).subscribe(name, options, handler);
+    await until(() => sizes().join() === "3,3,3,3", "four members have three partitions each");
+    const handled = seen.size;
+    await until(() => seen.size > handled + 100, "messages are handled");
+    running = false;
+    await publishing;
+    await until(() => seen.size === count, "all messages are handled");
+    for (const [place, partition] of before.entries())
+      expect(partition).toEqual(expect.arrayContaining(partitionsOf(all()[place]!)));
+    expect([...seen.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(options.concurrency);
+  });
+
+  it("Partitions that stay are handled while one that moves waits for its handler, and its other messages go to the next owner once", async () => {
+    const [first, second] = [await openPatient(), await openPatient()];
+    const [name, group] = [uniqueTopic(), uniqueTopic("moving")];
+    const { all, partitionsOf } = members();
+    const held = gate();
+    const seen: string[] = [];
+    const handlerOf =
+      (who: string) =>
+      async ({ value }: Message) => {
+        seen.push(`${who} ${value}`);
+        if (value === "held") await held.opened;
+      };
+    await first.subscribe(name, { group }, handlerOf("first"));
+    const member = all()[0]!;
+    expect(partitionsOf(member)).toEqual([0, 1, 2]);
+    await first.publish(name, "held", { key: keyOf(2, 3) });
+    await until(() => seen.length === 1);
+    await second.subscribe(name, { group }, handlerOf("second"));
+    await until(() => partitionsOf(member).join() === "0,1", "the group has taken a partition away");
+    const entries = [0, 1, 2].map((partition) => ({ value: `in ${partition}`, key: keyOf(partition, 3) }));
+    await first.publishBatch(name, entries);
+    await until(() => seen.length === 3, "partitions that stay are handled");
+    expect(seen.toSorted()).toEqual(["first held", "first in 0", "first in 1"]);
+    expect(partitionsOf(all()[1]!)).toEqual([]);
+    held.open();
+    await until(() => seen.length === 4, "the partition that moved is handled");
+    expect(seen.at(-1)).toBe("second in 2");
+    expect(partitionsOf(member)).toEqual([0, 1]);
+  });
+
+  it("A group uses the protocol that all members know: with a member that knows no other it stops all work before it is shared", async () => {
+    const [first, second] = [await open(), await open()];
+    const [name, group] = [uniqueTopic(), uniqueTopic("mixed")];
+    const shared = vi.spyOn(Joining.prototype, "shared");
+    onTestFinished(() => shared.mockRestore());
+    /** For each of our members. */
+    const isCooperative = () => [...new Set(shared.mock.contexts as Joining[])].map((each) => each.isCooperative);
+    const { all, partitionsOf } = members();
+    const seen: unknown[] = [];
+    const handler = ({ value }: Message) => void seen.push(value);
+    await first.subscribe(name, { group }, handler);
+    expect(isCooperative()).toEqual([true]);
+    const old = new Consumer({ clientId: "old", bootstrapBrokers: [address!], groupId: group, heartbeatInterval: 500 });
+    old.topics.track(name);
+    await old.joinGroup({});
+    await until(() => partitionsOf(all()[0]!).length < 3, "the partitions are shared");
+    expect(isCooperative()).toEqual([false]);
+    await second.subscribe(name, { group }, handler);
+    await until(() => all().every((member) => partitionsOf(member).length === 1), "each has one");
+    expect(isCooperative()).toEqual([false, false]);
+    await old.leaveGroup();
+    await until(() => isCooperative().join() === "true,true", "the group is cooperative again");
+    await old.close();
+    await publish(first, name, 60, 60);
+    await until(() => seen.length === 60);
+    expect(new Set(seen).size).toBe(60);
   });
 
   it("Messages that are done behind one that is not are not handled again by the next owners of their partitions", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { assignPartitions } from "../../../src/engines/messaging/kafka/group/assigner.js";
 import { Commits } from "../../../src/engines/messaging/kafka/group/commits.js";
 import { readProgress, writeProgress } from "../../../src/engines/messaging/kafka/group/progress.js";
+import { readSubscription, writeSubscription } from "../../../src/engines/messaging/kafka/group/subscription.js";
 import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
 import fc from "../../support/properties.js";
 
@@ -51,18 +52,6 @@ describe("a partition", () => {
     expect(partition.isNew(6n)).toBe(true);
   });
 
-  it("A partition that is told to start at a later offset gives up the messages before it", () => {
-    const partition = new Partition(0n);
-    const [first, second] = [entry(0n), entry(1n)];
-    partition.add(first);
-    partition.add(second);
-    expect(partition.startAt(1n)).toEqual([first]);
-    expect(first.over).toBe(true);
-    partition.done(first);
-    expect(taken(partition)).toBe(null);
-    expect(partition.open).toEqual([second]);
-  });
-
   it("A message of a partition that is delivered again is under way with its last delivery", () => {
     const partition = new Partition(0n);
     const [first, second] = [entry(0n), entry(0n)];
@@ -73,18 +62,6 @@ describe("a partition", () => {
     partition.replace(entry(1n), first);
     expect(partition.open).toHaveLength(1);
     expect(partition.open[0]).toBe(second);
-  });
-
-  it("A partition that starts at a message that is done moves the offset over it", () => {
-    const partition = new Partition(0n);
-    const entries = [0n, 1n, 2n].map(entry);
-    for (const each of entries) partition.add(each);
-    partition.done(entries[1]!);
-    partition.startAt(1n);
-    expect(taken(partition)).toBe(2n);
-    partition.done(entries[2]!);
-    expect(taken(partition)).toBe(3n);
-    expect(partition.size).toBe(0);
   });
 
   it("The next owner of a partition is told which messages behind the offset are done, in whatever order they ended", () => {
@@ -148,7 +125,6 @@ describe("commits", () => {
     let due: bigint | null = null;
     const done: bigint[] = [];
     const commits = new Commits({
-      settled: () => null,
       take: () => {
         const offsets = new Map(due === null ? [] : [[0, { offset: due, metadata: "" }]]);
         due = null;
@@ -192,22 +168,90 @@ describe("commits", () => {
   });
 });
 
-it("Partitions go to the members that have subscribed to their topic, evenly, each once", () => {
-  const members = new Map([
-    ["m1", { topics: ["a"] }],
-    ["m2", { topics: ["a", "b"] }],
-    ["m3", { topics: ["b"] }],
-  ]);
-  const metadata = { topics: new Map(["a", "b"].map((name) => [name, { partitionsCount: 4 }])) };
-  // The member that assigns names its own topics alone.
-  const shares = assignPartitions("m1", members, new Set(["a"]), metadata);
-  const got = Object.fromEntries(shares.map(({ memberId, assignments }) => [memberId, [...assignments.values()]]));
-  expect(got).toEqual({
-    m1: [{ topic: "a", partitions: [0, 2] }],
-    m2: [
-      { topic: "a", partitions: [1, 3] },
-      { topic: "b", partitions: [0, 2] },
-    ],
-    m3: [{ topic: "b", partitions: [1, 3] }],
+describe("The sharing of a group", () => {
+  const member = (topics: string[], owned: Record<string, number[]> = {}, generation = 1) => ({
+    topics,
+    owned: Object.entries(owned).map(([topic, partitions]) => ({ topic, partitions })),
+    generation,
+  });
+  const shared = (members: Record<string, ReturnType<typeof member>>, count: number, cooperative: boolean) => {
+    const shares = assignPartitions(new Map(Object.entries(members)), () => count, cooperative);
+    return Object.fromEntries(
+      shares.map(({ memberId, assignments }) => [
+        memberId,
+        Object.fromEntries([...assignments.values()].map(({ topic, partitions }) => [topic, partitions.toSorted()])),
+      ]),
+    );
+  };
+
+  it("Partitions go to the members that have subscribed to their topic, evenly, each once", () => {
+    const members = { m1: member(["a"]), m2: member(["a", "b"]), m3: member(["b"]) };
+    expect(shared(members, 4, false)).toEqual({ m1: { a: [0, 2] }, m2: { a: [1, 3], b: [1, 3] }, m3: { b: [0, 2] } });
+  });
+
+  it("A member that joins gets what others have above their part, once they have given it up", () => {
+    const members = { m1: member(["a"], { a: [0, 1, 2] }), m2: member(["a"], { a: [3, 4, 5] }), m3: member(["a"]) };
+    expect(shared(members, 6, true)).toEqual({ m1: { a: [0, 1] }, m2: { a: [3, 4] }, m3: {} });
+    const given = { m1: member(["a"], { a: [0, 1] }), m2: member(["a"], { a: [3, 4] }), m3: member(["a"]) };
+    expect(shared(given, 6, true)).toEqual({ m1: { a: [0, 1] }, m2: { a: [3, 4] }, m3: { a: [2, 5] } });
+    // In a group that is not cooperative all work has stopped.
+    expect(shared(members, 6, false)).toEqual({ m1: { a: [0, 1] }, m2: { a: [3, 4] }, m3: { a: [2, 5] } });
+  });
+
+  it("Partitions of a member that left go to the others, and nothing else moves", () => {
+    const members = { m1: member(["a"], { a: [0, 3] }), m3: member(["a"], { a: [4, 1] }) };
+    expect(shared(members, 6, true)).toEqual({ m1: { a: [0, 2, 3] }, m3: { a: [1, 4, 5] } });
+  });
+
+  it("A partition that two members name belongs to the one that got it last", () => {
+    const members = { m1: member(["a"], { a: [0, 1] }, 4), m2: member(["a"], { a: [1] }, 5) };
+    expect(shared(members, 2, true)).toEqual({ m1: { a: [0] }, m2: { a: [1] } });
+  });
+
+  it("Every sharing is even and ends: after one more nothing moves, whoever joins, leaves or forgets its partitions", () => {
+    const claims = fc.array(fc.array(fc.nat(11), { maxLength: 12 }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(claims, fc.integer({ min: 0, max: 12 }), (given, count) => {
+        const free = new Set(Array.from({ length: 12 }, (_, number) => number));
+        let members = Object.fromEntries(
+          given.map((owned, n) => [`m${n}`, member(["a"], { a: owned.filter((number) => free.delete(number)) })]),
+        );
+        const next = () => {
+          const got = shared(members, count, true);
+          members = Object.fromEntries(Object.entries(got).map(([id, topics]) => [id, member(["a"], topics)]));
+          return got;
+        };
+        next();
+        const settled = next();
+        const sizes = Object.values(settled).map((topics) => topics.a?.length ?? 0);
+        expect(
+          Object.values(settled)
+            .flatMap((topics) => topics.a ?? [])
+            .toSorted((a, b) => a - b),
+        ).toEqual(Array.from({ length: count }, (_, number) => number));
+        expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+        expect(next()).toEqual(settled);
+      }),
+    );
+  });
+
+  it("A member's description is read as it was written, and those of other makes and versions as far as they go", () => {
+    const whole = {
+      topics: ["orders", "z\u00fcrich"],
+      owned: [{ topic: "orders", partitions: [0, 7] }],
+      generation: 3,
+    };
+    expect(readSubscription(writeSubscription(whole))).toEqual(whole);
+    const none = { owned: [], generation: -1 };
+    // Version 0; and version 1 of earlier versions of Stoa, which ends after the user data.
+    for (const version of ["0000", "0001"]) {
+      const data = Buffer.from(`${version}000000010001${"61"}00000000`, "hex");
+      expect(readSubscription(data)).toEqual({ topics: ["a"], ...none });
+    }
+    // Version 1 of a Java client, with the generation as user data.
+    const owned = "00000001000161000000010000000200000000";
+    const java = Buffer.from(`0001${"00000001000161"}0000000400000005${owned}`, "hex");
+    expect(readSubscription(java)).toEqual({ topics: ["a"], owned: [{ topic: "a", partitions: [2] }], generation: 5 });
+    expect(readSubscription(Buffer.from("ff", "hex"))).toEqual({ topics: [], ...none });
   });
 });

@@ -6,11 +6,10 @@ import {
   ProtocolError,
   stringSerializers,
 } from "@platformatic/kafka";
-import { createKafkaBroker, type Delivery, type MessagingError } from "stoa/messaging";
+import { createKafkaBroker } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { GroupOffsets } from "../../../src/engines/messaging/kafka/group/group-offsets.js";
 import { service } from "../../support/service.js";
-import { clients, connected, gate, silent, uniqueTopic, until } from "./harness.js";
+import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 import { framedSnappy } from "./kafka-codecs.js";
 
 const address = service("kafka");
@@ -282,53 +281,5 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     await client.publish(name, 3);
     await until(() => seen.includes(3));
     expect(seen).toEqual([1, 2, 3]);
-  });
-
-  it("An acknowledgement that waits for the partitions of a group ends when the consumer fails meanwhile", async () => {
-    const { name } = await oneLog();
-    const broker = await createKafkaBroker(settings);
-    onTestFinished(() => broker.close());
-    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
-    onTestFinished(() => joined.mockRestore());
-    const original = GroupOffsets.prototype.fetch as (...args: unknown[]) => unknown;
-    const waiting = gate();
-    let questions = 0;
-    const asked = vi.spyOn(GroupOffsets.prototype, "fetch").mockImplementation(function (
-      this: unknown,
-      ...args: unknown[]
-    ) {
-      if (++questions === 1) return original.apply(this, args);
-      // A broker that is gone has no answer to the question for the offsets of the second share.
-      waiting.open();
-      return new Promise(() => {});
-    } as never);
-    onTestFinished(() => asked.mockRestore());
-    const deliveries: Delivery[] = [];
-    const failed = vi.fn();
-    const request = {
-      topic: name,
-      group: name,
-      prefetch: 10,
-      from: "start" as const,
-      broadcast: false,
-      deadLetterTopic: null,
-      maxDeliveries: 20,
-    };
-    const sink = { deliver: (delivery: Delivery) => void deliveries.push(delivery), lost: () => {}, failed };
-    const consumer = await broker.consume(request, sink);
-    const client = await open();
-    await client.publish(name, 1);
-    await until(() => deliveries.length === 1);
-    const member = joined.mock.contexts[0] as Consumer;
-    member.emit("consumer:group:join" as never);
-    await waiting.opened;
-    const acked = Promise.resolve(deliveries[0]!.ack()).then(
-      () => null,
-      (error: MessagingError) => error,
-    );
-    member.emit("error" as never, new Error("the broker is gone") as never);
-    expect(failed).toHaveBeenCalledOnce();
-    expect(await acked).toMatchObject({ code: "LOST" });
-    await consumer.close();
   });
 });

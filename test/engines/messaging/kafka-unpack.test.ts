@@ -1,8 +1,9 @@
-import { gzipSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { compressionsAlgorithms } from "@platformatic/kafka";
 import { decompress } from "fzstd";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { unpacker } from "../../../src/engines/messaging/kafka/fetch/unpack.js";
+import { UnpackThread } from "../../../src/engines/messaging/kafka/fetch/unpack-thread.js";
 import fc from "../../support/properties.js";
 import { framedSnappy, plainZstd } from "./kafka-codecs.js";
 
@@ -11,9 +12,10 @@ const decoders = {
   snappy: (data: Buffer) => snappy.decompressSync(data),
   lz4: (data: Buffer) => lz4.decompressSync(data),
   zstd: decompress,
+  beside: async () => null,
 };
 const codecs = [
-  { name: "gzip", number: 1, pack: (data: Buffer) => gzipSync(data) },
+  { name: "gzip", number: 1, pack: (data: Buffer) => zlib.gzipSync(data) },
   { name: "snappy", number: 2, pack: (data: Buffer) => snappy.compressSync(data) },
   { name: "framed snappy", number: 2, pack: framedSnappy },
   { name: "lz4", number: 3, pack: (data: Buffer) => lz4.compressSync(data) },
@@ -60,6 +62,58 @@ describe.each(codecs)("$name", ({ number, pack }) => {
         }
       }),
     );
+  });
+});
+
+/** Node has its own threads for the compressions that it knows. */
+const ofLibraries = codecs.filter(({ name }) => !["gzip", "zstdDecompress" in zlib ? "zstd" : ""].includes(name));
+
+describe.each(ofLibraries)("$name on another thread", ({ number, pack }) => {
+  const never = () => {
+    throw new Error("not on this thread");
+  };
+  const large = Buffer.from(Array.from({ length: 300_000 }, (_, place) => `record ${place}`).join(""));
+  const opened = () => {
+    const thread = new UnpackThread();
+    onTestFinished(() => thread.close());
+    return thread;
+  };
+
+  it("Large batches are unpacked beside the event loop, several at a time, each as it was", async () => {
+    const thread = opened();
+    const beside: typeof thread.unpack = (...request) => thread.unpack(...request);
+    const unpack = unpacker({ snappy: never, lz4: never, zstd: never, beside }, limit);
+    const results = await Promise.all(
+      [large, large.subarray(7), Buffer.alloc(2_000_000)].map((data) => unpack(number, pack(data))),
+    );
+    expect(results[0]!.subarray(0, large.length).equals(large)).toBe(true);
+    expect(results[1]!.subarray(0, large.length - 7).equals(large.subarray(7))).toBe(true);
+    expect(results[2]!.subarray(0, 2_000_000).every((byte) => byte === 0)).toBe(true);
+    // Small ones are not worth it.
+    expect(() => unpack(number, pack(Buffer.alloc(10)))).toThrow("not on this thread");
+  });
+
+  it("Large damaged bytes are an error or other bytes, and the thread goes on", async () => {
+    const thread = opened();
+    const beside: typeof thread.unpack = (...request) => thread.unpack(...request);
+    const unpack = unpacker({ snappy: never, lz4: never, zstd: never, beside }, limit);
+    const damaged = pack(large);
+    damaged.fill(0xff, damaged.length >> 1, (damaged.length >> 1) + 200);
+    const result = await (async () => unpack(number, damaged))().catch((error: unknown) => error);
+    if (result instanceof Uint8Array) expect(result.length).toBeLessThanOrEqual(limit);
+    else expect(result).toBeInstanceOf(Error);
+    expect((await unpack(number, pack(large))).subarray(0, large.length).equals(large)).toBe(true);
+  });
+
+  it("A batch whose thread ends is unpacked here", async () => {
+    const thread = opened();
+    const beside: typeof thread.unpack = (...request) => {
+      const unpacking = thread.unpack(...request);
+      thread.close();
+      return unpacking;
+    };
+    const result = await unpacker({ ...decoders, beside }, limit)(number, pack(large));
+    expect(result.subarray(0, large.length).equals(large)).toBe(true);
   });
 });
 

@@ -5,14 +5,28 @@ import { gate } from "./harness.js";
 
 interface Task {
   readonly key: string | null;
-  work(): Promise<void>;
+  work(task: Task): Promise<void>;
 }
 
 const keyOf = ({ key }: { readonly key: string | null }): string | null => key;
 
 const started = (limit: number) => {
-  const lanes = new Lanes<Task>(limit, keyOf, (task) => void task.work().finally(() => lanes.end(task)));
+  const lanes = new Lanes<Task>(limit, keyOf, (task) => void task.work(task).finally(() => lanes.end(task)));
   return { lanes, add: (key: string | null, work: Task["work"]) => lanes.add({ key, work }) };
+};
+
+/** Tasks that run until their end is told. */
+const named = (limit: number) => {
+  const started: string[] = [];
+  const known = new Map<string, { readonly name: string; readonly key: string | null }>();
+  const lanes = new Lanes<{ readonly name: string; readonly key: string | null }>(limit, keyOf, ({ name }) => {
+    started.push(name);
+  });
+  const add = (name: string, key: string | null) => {
+    known.set(name, { name, key });
+    lanes.add(known.get(name)!);
+  };
+  return { lanes, started, add, end: (name: string) => lanes.end(known.get(name)!) };
 };
 
 const tasks = fc.array(
@@ -28,7 +42,7 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
       const busy = new Set<string>();
       let inside = 0;
       list.forEach(({ key, turns, outside }, index) => {
-        const run = async () => {
+        const run = async (task: Task) => {
           if (key !== null) {
             expect(busy.has(key)).toBe(false);
             busy.add(key);
@@ -38,7 +52,7 @@ it("Tasks of one key never overlap and keep their order, and no more run at a ti
           for (let turn = 0; turn < turns; turn++) await null;
           if (outside) {
             inside--;
-            await lanes.withoutSlot(async () => {
+            await lanes.withoutSlot(task, async () => {
               await null;
             });
             expect(++inside).toBeLessThanOrEqual(limit);
@@ -60,9 +74,9 @@ it("A task that waits outside leaves its room to tasks of other keys, but not to
   const { lanes, add } = started(1);
   const log: string[] = [];
   const pause = gate();
-  add("a", async () => {
+  add("a", async (task) => {
     log.push("a1 begins");
-    await lanes.withoutSlot(() => pause.opened);
+    await lanes.withoutSlot(task, () => pause.opened);
     log.push("a1 ends");
   });
   add("a", async () => void log.push("a2"));
@@ -79,35 +93,55 @@ it("A task that waits outside leaves its room to tasks of other keys, but not to
 });
 
 it("Lanes that pause start nothing, tell when all that runs has ended, and go on in the old order", async () => {
-  const started: string[] = [];
-  const lanes = new Lanes<{ readonly name: string; readonly key: string | null }>(2, keyOf, ({ name }) => {
-    started.push(name);
-  });
-  for (const [name, key] of [
-    ["a", "k"],
-    ["b", null],
-    ["c", "k"],
-    ["d", null],
-  ] as const)
-    lanes.add({ name, key });
+  const { lanes, started, add, end } = named(2);
+  add("a", "k");
+  add("b", null);
+  add("c", "k");
+  add("d", null);
   expect(started).toEqual(["a", "b"]);
   lanes.pause();
   let quiet = false;
   const ended = lanes.quiet().then(() => {
     quiet = true;
   });
-  lanes.end({ name: "", key: "k" });
+  end("a");
   await Promise.resolve();
   expect([quiet, lanes.running]).toEqual([false, 1]);
-  lanes.end({ name: "", key: null });
+  end("b");
   await ended;
-  lanes.add({ name: "e", key: null });
+  add("e", null);
   expect(started).toEqual(["a", "b"]);
   lanes.resume();
   expect(started).toEqual(["a", "b", "d", "c"]);
-  lanes.end({ name: "", key: null });
-  lanes.end({ name: "", key: "k" });
-  lanes.end({ name: "", key: null });
+  end("d");
+  end("c");
+  end("e");
   await lanes.idle();
   expect(started).toEqual(["a", "b", "d", "c", "e"]);
+});
+
+it("Lanes that hold some tasks run the others, and tell when none of those that are held runs", async () => {
+  const { lanes, started, add, end } = named(2);
+  add("held 1", "k");
+  add("free 1", null);
+  add("held 2", "k");
+  add("held 3", null);
+  const isHeld = ({ name }: { readonly name: string }) => name.startsWith("held");
+  lanes.pause(isHeld);
+  let quiet = false;
+  const ended = lanes.quiet(isHeld).then(() => {
+    quiet = true;
+  });
+  add("free 2", null);
+  end("free 1");
+  await Promise.resolve();
+  expect([started, quiet]).toEqual([["held 1", "free 1", "free 2"], false]);
+  end("held 1");
+  await ended;
+  add("free 3", null);
+  expect(started).toEqual(["held 1", "free 1", "free 2", "free 3"]);
+  end("free 2");
+  end("free 3");
+  lanes.resume();
+  expect(started.slice(4)).toEqual(["held 3", "held 2"]);
 });

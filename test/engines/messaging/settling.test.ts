@@ -25,7 +25,7 @@ function delivered(fields: Partial<IncomingRecord> = {}) {
 /** The part of a consumer that settling uses. */
 function placeOf(parts: object): ConsumerContext {
   const settings = { retry: readRetry("a test", { attempts: 3 }), deadLetter: "t.dead", group: "g", batch: null };
-  const withoutSlot = <T>(wait: () => Promise<T>) => wait();
+  const withoutSlot = <T>(_: InFlightMessage, wait: () => Promise<T>) => wait();
   const stopping = new AbortController().signal;
   return { topic: "t", settings, logger: silent(), withoutSlot, stopping, ...parts } as unknown as ConsumerContext;
 }

@@ -2,7 +2,7 @@ import { sleep } from "../../../kit/time/within.js";
 import type { RetryLater } from "./conclude.js";
 import type { Ended, WorkResult } from "./consumer-context.js";
 import type { InFlightMessage } from "./in-flight-message.js";
-import type { Flow } from "./lanes.js";
+import { type Flow, type IsHeld, Quiet } from "./lanes.js";
 
 /** A delivery in a batch, with the attempts that were made. */
 export interface Batched {
@@ -43,13 +43,13 @@ export class Batches implements Flow<InFlightMessage> {
   /** Keys with messages in a batch that runs, or that wait for their next attempt. */
   readonly #busy = new Set<string>();
   readonly #idle: (() => void)[] = [];
-  readonly #quiet: (() => void)[] = [];
-  #paused = false;
+  readonly #running = new Set<readonly Entry[]>();
+  readonly #quiet = new Quiet<InFlightMessage>(() => [...this.#running].flat().map(({ inFlight }) => inFlight));
+  #isHeld: IsHeld<InFlightMessage> = () => false;
   #number = 0;
   #entries = 0;
   /** Messages of the queue that are a batch of their own. */
   #alone = 0;
-  #running = 0;
   #timer: NodeJS.Timeout | null = null;
   #soon = false;
 
@@ -59,7 +59,7 @@ export class Batches implements Flow<InFlightMessage> {
   }
 
   get running(): number {
-    return this.#running;
+    return this.#running.size;
   }
 
   add(inFlight: InFlightMessage): void {
@@ -68,22 +68,22 @@ export class Batches implements Flow<InFlightMessage> {
     this.#next();
   }
 
-  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+  withoutSlot<T>(_task: InFlightMessage, wait: () => Promise<T>): Promise<T> {
     return wait();
   }
 
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
+  pause(isHeld: IsHeld<InFlightMessage> = () => true): void {
+    this.#isHeld = isHeld;
     this.#next();
   }
 
-  quiet(): Promise<void> {
-    if (this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#quiet.push(resolve));
+  resume(): void {
+    this.#isHeld = () => false;
+    this.#next();
+  }
+
+  quiet(isHeld?: IsHeld<InFlightMessage>): Promise<void> {
+    return this.#quiet.wait(isHeld);
   }
 
   idle(): Promise<void> {
@@ -110,10 +110,10 @@ export class Batches implements Flow<InFlightMessage> {
   #start(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    while (!this.#paused && this.#running < this.#parts.concurrency) {
+    while (this.#running.size < this.#parts.concurrency) {
       const batch = this.#take();
       if (batch.length === 0) return;
-      this.#running++;
+      this.#running.add(batch);
       void this.#run(batch);
       // The rest is no full batch: it waits for its own time.
       if (this.#queue.length < this.#parts.size) {
@@ -131,6 +131,11 @@ export class Batches implements Flow<InFlightMessage> {
     const passed = new Set<string>();
     let full = false;
     for (const entry of this.#queue) {
+      // Those of its key are held too: none overtakes.
+      if (this.#isHeld(entry.inFlight)) {
+        rest.push(entry);
+        continue;
+      }
       const key = this.#keyOf(entry);
       const free = key === null || !(this.#busy.has(key) || passed.has(key));
       if (!full && free && !(entry.alone && batch.length > 0)) {
@@ -179,8 +184,8 @@ export class Batches implements Flow<InFlightMessage> {
       if (group === undefined) this.#busy.delete(key);
       else void this.#later(group.entries, group.pause, key);
     }
-    this.#running--;
-    if (this.#running === 0) for (const resolve of this.#quiet.splice(0)) resolve();
+    this.#running.delete(batch);
+    this.#quiet.check();
     this.#next();
   }
 

@@ -99,7 +99,7 @@ async function later(
     try {
       const given = () => inFlight.settle((delivery) => delivery.retry!(headers, pause));
       // A broker that takes no messages for a while must not keep the handlers of others waiting.
-      if (await context.withoutSlot(given)) return result;
+      if (await context.withoutSlot(inFlight, given)) return result;
     } catch (error) {
       context.logger.warn("a message could not be given back: it waits here", { ...named(inFlight), error });
     }
@@ -143,7 +143,7 @@ async function sendToDeadLetters(
     inFlight.renew();
     for (let failures = 0; ; failures++) {
       try {
-        await context.withoutSlot(() => publisher.publish(record));
+        await context.withoutSlot(inFlight, () => publisher.publish(record));
         break;
       } catch (failure) {
         logger.error(`a dead letter of '${topic}' could not be stored`, { ...named(inFlight), error: failure });
@@ -154,7 +154,8 @@ async function sendToDeadLetters(
           continue;
         }
         inFlight.delivery.wait?.();
-        await context.withoutSlot(() => sleep(backoff(failures, 100, longestPause), context.stopping, inFlight.signal));
+        const pause = backoff(failures, 100, longestPause);
+        await context.withoutSlot(inFlight, () => sleep(pause, context.stopping, inFlight.signal));
         if (inFlight.lost) return "lost";
         if (context.stopping.aborted) return giveBack(inFlight, context, attempts, attempts);
       }

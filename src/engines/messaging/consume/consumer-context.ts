@@ -29,7 +29,7 @@ export interface ConsumerContext {
   readonly stopping: AbortSignal;
   readonly tracer: () => Tracer | null;
   /** Waits without taking up the room of a handler. */
-  readonly withoutSlot: <T>(wait: () => Promise<T>) => Promise<T>;
+  readonly withoutSlot: <T>(inFlight: InFlightMessage, wait: () => Promise<T>) => Promise<T>;
   /** Called after each attempt, with the time on the monotonic clock at which it began. */
   readonly attempted: (start: number, ok: boolean) => void;
   /** Called if the work on a delivery itself fails: the broker gets the message back. */

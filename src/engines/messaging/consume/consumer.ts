@@ -100,7 +100,8 @@ export class Consumer implements Subscription {
     };
     const stopping = this.#stopping.signal;
     setMaxListeners(0, stopping);
-    const withoutSlot = <T>(wait: () => Promise<T>) => this.#flow.withoutSlot(wait);
+    const withoutSlot = <T>(inFlight: InFlightMessage, wait: () => Promise<T>) =>
+      this.#flow.withoutSlot(inFlight, wait);
     const shared = { topic, settings, broker, publisher, store, inbox, logger };
     const deadlines = new Deadlines(settings.timeout, { keepsAlive: true });
     const fault = (inFlight: InFlightMessage, error: unknown) => this.#fault(inFlight, error);
@@ -182,10 +183,11 @@ export class Consumer implements Subscription {
         if (!opening.over) this.#take(delivery, opening);
       },
       lost: (delivery) => this.#inFlight.get(delivery)?.lose(),
-      hold: async (timeout) => {
+      hold: async (timeout, isHeld = () => true) => {
+        const isTask = ({ delivery }: InFlightMessage) => isHeld(delivery);
         // Messages of a consumer that ends are given back: they must pass.
-        if (!this.#stopping.signal.aborted) this.#flow.pause();
-        await within(this.#flow.quiet(), timeout);
+        if (!this.#stopping.signal.aborted) this.#flow.pause(isTask);
+        await within(this.#flow.quiet(isTask), timeout);
       },
       resume: () => this.#flow.resume(),
       failed: (error) => {
@@ -262,7 +264,7 @@ export class Consumer implements Subscription {
   async #fault(inFlight: InFlightMessage, error: unknown): Promise<WorkResult> {
     this.#parts.logger.error(`the consumer of '${this.topic}' failed`, { error });
     // Not at once: it may fail in the same way as soon as it is back.
-    await this.#flow.withoutSlot(() => sleep(faultPause, this.#stopping.signal, inFlight.signal));
+    await this.#flow.withoutSlot(inFlight, () => sleep(faultPause, this.#stopping.signal, inFlight.signal));
     await inFlight.settle((delivery) => delivery.release()).catch(() => {});
     return "released";
   }

@@ -3,20 +3,25 @@ export interface Flow<Task> {
   /** Handlers that run now. */
   readonly running: number;
   add(task: Task): void;
-  /** Waits without taking up the room of a handler. */
-  withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
-  /** Starts no further handlers until `resume()`. */
-  pause(): void;
+  /** Waits without taking up the room of a handler. Called by the task. */
+  withoutSlot<T>(task: Task, wait: () => Promise<T>): Promise<T>;
+  /** Starts no handlers of held tasks until `resume()`. All tasks are held if nothing tells which. */
+  pause(isHeld?: IsHeld<Task>): void;
   resume(): void;
-  /** Resolves when no handler runs. */
-  quiet(): Promise<void>;
+  /** Resolves when no handler of such a task runs. */
+  quiet(isHeld?: IsHeld<Task>): Promise<void>;
   /** Resolves when all deliveries have ended. */
   idle(): Promise<void>;
 }
 
-/** Waits for room. */
-class Waiting {
-  constructor(readonly begin: () => void) {}
+export type IsHeld<Task> = (task: Task) => boolean;
+
+/** A task that waits for room to continue. */
+class Waiting<Task> {
+  constructor(
+    readonly task: Task,
+    readonly begin: () => void,
+  ) {}
 }
 
 /**
@@ -28,13 +33,13 @@ export class Lanes<Task extends object> implements Flow<Task> {
   readonly #keyOf: (task: Task) => string | null;
   readonly #run: (task: Task) => void;
   /** Started as soon as there is room. */
-  readonly #ready: (Task | Waiting)[] = [];
+  readonly #ready: (Task | Waiting<Task>)[] = [];
   /** The keys in use, each with the tasks that wait for the one that runs. */
   readonly #lanes = new Map<string, Task[] | null>();
   readonly #idle: (() => void)[] = [];
-  readonly #quiet: (() => void)[] = [];
-  #paused = false;
-  #running = 0;
+  readonly #running = new Set<Task>();
+  readonly #quiet = new Quiet<Task>(() => this.#running);
+  #isHeld: IsHeld<Task> | null = null;
   #tasks = 0;
 
   /** @param run starts a task; `end` must be called once when it has ended, and not before `run` has returned */
@@ -45,7 +50,7 @@ export class Lanes<Task extends object> implements Flow<Task> {
   }
 
   get running(): number {
-    return this.#running;
+    return this.#running.size;
   }
 
   add(task: Task): void {
@@ -66,33 +71,33 @@ export class Lanes<Task extends object> implements Flow<Task> {
   /** A task has ended. */
   end(task: Task): void {
     const key = this.#keyOf(task);
-    this.#leave();
+    this.#leave(task);
     if (key !== null) this.#next(key);
     if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Called by a task. Other tasks of its key still wait for it. */
-  async withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
-    this.#leave();
+  /** Other tasks of its key still wait for it. */
+  async withoutSlot<T>(task: Task, wait: () => Promise<T>): Promise<T> {
+    this.#leave(task);
     try {
       return await wait();
     } finally {
-      await new Promise<void>((resolve) => this.#enter(new Waiting(resolve)));
+      await new Promise<void>((resolve) => this.#enter(new Waiting(task, resolve)));
     }
   }
 
-  pause(): void {
-    this.#paused = true;
+  pause(isHeld: IsHeld<Task> = () => true): void {
+    this.#isHeld = isHeld;
+    this.#fill();
   }
 
   resume(): void {
-    this.#paused = false;
-    while (this.#running < this.#limit && this.#ready.length > 0) this.#start(this.#ready.shift()!);
+    this.#isHeld = null;
+    this.#fill();
   }
 
-  quiet(): Promise<void> {
-    if (this.#running === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#quiet.push(resolve));
+  quiet(isHeld?: IsHeld<Task>): Promise<void> {
+    return this.#quiet.wait(isHeld);
   }
 
   idle(): Promise<void> {
@@ -106,21 +111,68 @@ export class Lanes<Task extends object> implements Flow<Task> {
     else this.#enter(task);
   }
 
-  #enter(task: Task | Waiting): void {
-    if (this.#paused || this.#running >= this.#limit) this.#ready.push(task);
+  #enter(task: Task | Waiting<Task>): void {
+    if (this.#running.size >= this.#limit || this.#isHeld?.(taskOf(task))) this.#ready.push(task);
     else this.#start(task);
   }
 
-  #leave(): void {
-    this.#running--;
-    const next = this.#paused ? undefined : this.#ready.shift();
+  #leave(task: Task): void {
+    this.#running.delete(task);
+    const next = this.#takeReady();
     if (next !== undefined) this.#start(next);
-    else if (this.#running === 0) for (const resolve of this.#quiet.splice(0)) resolve();
+    this.#quiet.check();
   }
 
-  #start(task: Task | Waiting): void {
-    this.#running++;
+  #fill(): void {
+    while (this.#running.size < this.#limit) {
+      const next = this.#takeReady();
+      if (next === undefined) return;
+      this.#start(next);
+    }
+  }
+
+  #takeReady(): Task | Waiting<Task> | undefined {
+    const isHeld = this.#isHeld;
+    if (isHeld === null) return this.#ready.shift();
+    const place = this.#ready.findIndex((each) => !isHeld(taskOf(each)));
+    return place === -1 ? undefined : this.#ready.splice(place, 1)[0];
+  }
+
+  #start(task: Task | Waiting<Task>): void {
+    this.#running.add(taskOf(task));
     if (task instanceof Waiting) task.begin();
     else this.#run(task);
+  }
+}
+
+function taskOf<Task>(task: Task | Waiting<Task>): Task {
+  return task instanceof Waiting ? task.task : task;
+}
+
+/** Those who wait until no task of a kind runs. */
+export class Quiet<Task> {
+  readonly #running: () => Iterable<Task>;
+  #waiting: { readonly isHeld: IsHeld<Task>; readonly resolve: () => void }[] = [];
+
+  constructor(running: () => Iterable<Task>) {
+    this.#running = running;
+  }
+
+  wait(isHeld: IsHeld<Task> = () => true): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ isHeld, resolve });
+      this.check();
+    });
+  }
+
+  /** Called when a task has ended. */
+  check(): void {
+    if (this.#waiting.length === 0) return;
+    const running = [...this.#running()];
+    this.#waiting = this.#waiting.filter(({ isHeld, resolve }) => {
+      if (running.some(isHeld)) return true;
+      resolve();
+      return false;
+    });
   }
 }

@@ -216,6 +216,19 @@ export function consumerSettings(
   };
 }
 
+/** The warning of a consumer that can never handle as many messages at a time as it says; null if it can. */
+export function prefetchWarning(topic: Topic, options: GivenConsumerOptions, broker: Broker): string | null {
+  const { concurrency, batch, prefetch } = consumerSettings(topic, options, broker, "");
+  const room = concurrency * (batch?.size ?? 1);
+  // Nobody has asked for the default of the concurrency.
+  if (prefetch >= room || (options.concurrency === undefined && batch === null)) return null;
+  const wanted = batch === null ? `'concurrency' is ${concurrency}` : `${concurrency} x ${batch.size} of 'batch'`;
+  return (
+    `the consumer of '${topic.name}' gets at most ${prefetch} messages at a time, not ${room} (${wanted}): ` +
+    `the configuration of the ${broker.name} broker says so. Raise it there, or set 'prefetch' of the consumer to ${room}`
+  );
+}
+
 function readBatch(owner: string, given: number | BatchOptions | undefined): ConsumerSettings["batch"] {
   if (given === undefined) return null;
   const { size, wait } = batchOptions.read(

@@ -66,7 +66,7 @@ async function attempts(
       // The signal of an attempt whose time was up must not end the pause.
       inFlight.renew();
       inFlight.delivery.wait?.();
-      await context.withoutSlot(() => sleep(pause, context.stopping, inFlight.signal));
+      await context.withoutSlot(inFlight, () => sleep(pause, context.stopping, inFlight.signal));
     }
     if (inFlight.lost) return "lost";
     if (context.stopping.aborted) return giveBack(inFlight, context, made, before);
@@ -200,7 +200,7 @@ function callHandler(
   const { record } = inFlight.delivery;
   let call: HandlerCall | undefined;
   // Only the handler runs in the trace: its end begins the next message, which must not get the baggage of this one.
-  const result = inTraceOf([record], context, record.id, (span) => {
+  const result = inTraceOf([record], context, inFlight.delivery, (span) => {
     call = new HandlerCall(message, inFlight, context, span, ends);
     return call.run(run);
   });

@@ -3,10 +3,17 @@ import { milliseconds } from "../../../kit/duration.js";
 import { MessagingError } from "../errors.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";
-import { type Unpack, unpacker } from "./fetch/unpack.js";
-import { assignPartitions } from "./group/assigner.js";
-import { beforeRejoin } from "./group/before-rejoin.js";
-import type { KafkaAdmin, KafkaClientConsumer, KafkaConnectionPool, KafkaLibrary, KafkaProducer } from "./library.js";
+import { type Decoders, type Unpack, unpacker } from "./fetch/unpack.js";
+import { UnpackThread } from "./fetch/unpack-thread.js";
+import type { Joining } from "./group/joining.js";
+import type {
+  KafkaAdmin,
+  KafkaClientConsumer,
+  KafkaConnectionPool,
+  KafkaLibrary,
+  KafkaMetadata,
+  KafkaProducer,
+} from "./library.js";
 import { kafkaError } from "./translate-error.js";
 
 const noop = (value: Buffer | undefined) => value;
@@ -35,6 +42,7 @@ export class KafkaClients {
   /** The name of this program in the metadata of the offsets that it commits. */
   readonly owner: string = randomUUID();
   readonly #known = new Set<string>();
+  readonly #thread = new UnpackThread();
   /** Unpacks the records of batches, up to the limit of the configuration. */
   readonly unpack: Unpack;
   #admin: KafkaAdmin | null = null;
@@ -44,7 +52,8 @@ export class KafkaClients {
     this.#library = library;
     this.#config = config;
     const { snappy, lz4 } = library.compressionsAlgorithms;
-    const decoders = { snappy: snappy.decompressSync, lz4: lz4.decompressSync, zstd: library.fzstd };
+    const beside: Decoders["beside"] = (...request) => this.#thread.unpack(...request);
+    const decoders = { snappy: snappy.decompressSync, lz4: lz4.decompressSync, zstd: library.fzstd, beside };
     this.unpack = unpacker(decoders, config.maxBatchBytes);
   }
 
@@ -108,8 +117,8 @@ export class KafkaClients {
     };
   }
 
-  /** A member of a group. `rejoin` is called before it returns to its group. */
-  consumer(groupId: string, rejoin: () => Promise<void> = async () => {}): KafkaClientConsumer {
+  /** A consumer, with `joining` one that can join its group. */
+  consumer(groupId: string, joining?: Joining): KafkaClientConsumer {
     const sessionTimeout = milliseconds(this.#config.sessionTimeout);
     const consumer = new this.#library.Consumer({
       ...this.#base(),
@@ -118,9 +127,10 @@ export class KafkaClients {
       sessionTimeout,
       rebalanceTimeout: Math.max(sessionTimeout, 60_000),
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
-      partitionAssigner: assignPartitions,
+      partitionAssigner: (_current: string, _members: unknown, _topics: unknown, metadata: KafkaMetadata) =>
+        joining?.share(metadata),
     });
-    beforeRejoin(this.#library, consumer, rejoin);
+    joining?.attach(this.#library, consumer);
     return consumer;
   }
 
@@ -173,6 +183,7 @@ export class KafkaClients {
     for (const admin of [this.#admin, this.#probe]) await admin?.close().catch(() => {});
     this.#admin = null;
     this.#probe = null;
+    this.#thread.close();
   }
 
   async #exists(topic: string): Promise<boolean> {

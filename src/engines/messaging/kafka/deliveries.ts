@@ -12,8 +12,6 @@ interface DeliveriesParts {
   readonly membership: Membership;
   readonly commits: GroupCommits;
   readonly sink: DeliverySink;
-  /** Resolves when it is known which partitions are ours; null if it is. */
-  shared(): Promise<void> | null;
   /** True if the consumer takes no further messages. */
   isStopped(): boolean;
   isEnded(): boolean;
@@ -49,12 +47,12 @@ export class Deliveries implements DeliveryOwner {
     this.suspects.handle(delivery);
   }
 
-  ack(delivery: KafkaDelivery): Promise<void> | undefined {
-    // The group is being shared again: nobody knows yet if the message is still ours.
-    const sharing = this.#parts.shared();
-    if (sharing !== null) return sharing.then(() => this.#done(delivery));
-    this.#done(delivery);
-    return undefined;
+  ack(delivery: KafkaDelivery): void {
+    const { assignment, commits, update } = this.#parts;
+    this.#settle(delivery);
+    assignment.done(delivery);
+    commits.soon();
+    update();
   }
 
   release(delivery: KafkaDelivery): void {
@@ -112,19 +110,10 @@ export class Deliveries implements DeliveryOwner {
     if (assignment.isOpen(delivery) && !isEnded()) sink.deliver(delivery);
   }
 
-  #done(delivery: KafkaDelivery): void {
-    const { assignment, commits, update } = this.#parts;
-    this.#settle(delivery);
-    assignment.done(delivery);
-    commits.soon();
-    update();
-  }
-
   /** Counts the result of a delivery. Throws LOST if it now belongs to another consumer. */
   #settle(delivery: KafkaDelivery): void {
     const { assignment, membership, isEnded, failed } = this.#parts;
-    const known = !isEnded() && assignment.isOpen(delivery);
-    if (known && membership.owns(delivery.number)) {
+    if (!isEnded() && assignment.isOpen(delivery) && membership.isAlive) {
       assignment.settled(delivery);
       this.suspects.settled(delivery);
       return;

@@ -1,14 +1,16 @@
 import { milliseconds } from "../../../kit/duration.js";
 import { sleep } from "../../../kit/time/within.js";
-import type { BrokerConsumer, ConsumeRequest, DeliverySink } from "../broker.js";
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import type { KafkaClients } from "./clients.js";
 import { Deliveries } from "./deliveries.js";
 import { Fetcher } from "./fetch/fetcher.js";
 import { Assignment, type Start } from "./group/assignment.js";
 import { GroupCommits } from "./group/group-commits.js";
 import { GroupOffsets } from "./group/group-offsets.js";
+import { Joining } from "./group/joining.js";
 import { lost, Membership } from "./group/membership.js";
 import { broadcastStarts, lagOf, nearestOffset, offsetsAt, startsOf } from "./group/offsets.js";
+import type { KafkaDelivery } from "./kafka-delivery.js";
 import type { KafkaClientConsumer } from "./library.js";
 
 /** Tries to commit when the consumer leaves its group while others join, and milliseconds between them. */
@@ -18,14 +20,15 @@ const flushPause = 100;
 const patience = 1000;
 
 /**
- * A member of a consumer group. Whenever the group shares its partitions again, reading starts over: messages under way in
- * partitions that are still ours continue, those of others are lost.
+ * A member of a consumer group. When the group is shared again, the work of partitions that may go to others is ended and
+ * committed before: in a cooperative group of those that the group has taken away, else of all. The others continue.
  */
 export class KafkaConsumer implements BrokerConsumer {
   readonly #clients: KafkaClients;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
+  readonly #joining: Joining;
   readonly #membership: Membership;
   readonly #assignment: Assignment;
   readonly #commits: GroupCommits;
@@ -34,39 +37,32 @@ export class KafkaConsumer implements BrokerConsumer {
   #fetcher: Fetcher | null = null;
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
-  /** The join after which the partitions were last taken over. */
-  #assigned = 0;
-  /** The next join if the group is about to be shared again, else one that is over. */
-  #awaited = 0;
   #waiting: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
   #ended = false;
-  #end: () => void = () => {};
-  readonly #ending = new Promise<void>((resolve) => {
-    this.#end = resolve;
-  });
 
   constructor(clients: KafkaClients, request: ConsumeRequest, sink: DeliverySink) {
     this.#clients = clients;
     this.#request = request;
     this.#sink = sink;
-    this.#consumer = clients.consumer(request.group, () => this.#leaveShare());
-    this.#offsets = new GroupOffsets(clients, this.#consumer, request.topic);
+    this.#joining = new Joining((isMember) => this.#beforeJoin(isMember));
+    this.#consumer = clients.consumer(request.group, this.#joining);
+    const offsets = new GroupOffsets(clients, this.#consumer, request.topic);
+    this.#offsets = offsets;
     const sessionTimeout = milliseconds(clients.config.sessionTimeout);
-    this.#membership = new Membership(this.#consumer, this.#offsets, request.topic, sessionTimeout);
-    this.#assignment = new Assignment(request.prefetch, (delivery) => {
+    const assignment = new Assignment(clients.owner, request.prefetch, (delivery) => {
       this.#deliveries.suspects.settled(delivery);
       sink.lost(delivery);
     });
+    this.#assignment = assignment;
+    this.#membership = new Membership(this.#consumer, offsets, assignment, request.topic, sessionTimeout);
     const failed = (error: unknown) => this.#fail(error);
-    const shared = () => this.#shared();
     this.#commits = new GroupCommits({
       assignment: this.#assignment,
       membership: this.#membership,
       owner: clients.owner,
       broadcast: request.broadcast,
-      shared,
       failed,
     });
     this.#deliveries = new Deliveries({
@@ -74,7 +70,6 @@ export class KafkaConsumer implements BrokerConsumer {
       membership: this.#membership,
       commits: this.#commits,
       sink,
-      shared,
       isStopped: () => this.#stopped,
       isEnded: () => this.#ended,
       update: () => this.#fetcher?.update(),
@@ -88,14 +83,9 @@ export class KafkaConsumer implements BrokerConsumer {
     try {
       this.#consumer.topics.track(this.#request.topic);
       await this.#consumer.joinGroup({});
+      this.#joining.shared();
       // Of the first share we know. Each further one must be heard of, also while this one is being opened.
-      this.#consumer.on("consumer:group:join", () => {
-        this.#joins++;
-        clearTimeout(this.#waiting);
-        // Messages of partitions that are not ours any more are not begun.
-        void this.#sink.hold?.(0);
-        void this.#reopen();
-      });
+      this.#consumer.on("consumer:group:join", () => this.#joined());
       const opening = this.#openFetcher();
       this.#opening = opening.catch(() => {});
       await opening;
@@ -141,26 +131,26 @@ export class KafkaConsumer implements BrokerConsumer {
     await this.#moveTo(new Map(this.#assignment.numbers.map((number) => [number, targets[number] ?? 0n])));
   }
 
-  /** Takes over the partitions that are ours now, gives up the others, and reads. */
+  /** Takes over the partitions that are new here, and reads all. */
   async #openFetcher(moved?: ReadonlyMap<number, bigint>): Promise<void> {
-    const { topic } = this.#request;
     const joins = this.#joins;
-    const share = this.#consumer.assignments?.find((each) => each.topic === topic)?.partitions ?? [];
-    const starts = await this.#startsOf(share, joins, moved).catch((error: unknown) => {
+    const share = this.#membership.partitions;
+    const added = share.filter((number) => !this.#assignment.has(number));
+    const starts = await this.#startsOf(added, joins, moved).catch((error: unknown) => {
       if (joins === this.#joins) throw error;
       return null;
     });
     // The group has changed meanwhile: it is about to be opened again.
     if (starts === null || joins !== this.#joins || this.#ended) return;
-    this.#assigned = joins;
     this.#assignment.assign(starts);
     if ([...starts.values()].some(({ abandoned }) => abandoned)) this.#deliveries.suspects.begin();
-    await this.#commits.takeOver();
+    await this.#commits.takeOver(added);
     if (joins !== this.#joins || this.#ended) return;
+    this.#dropFetcher();
     this.#fetcher = new Fetcher({
       clients: this.#clients,
       consumer: this.#consumer,
-      topic,
+      topic: this.#request.topic,
       starts: new Map(share.map((number) => [number, this.#assignment.nextOf(number) ?? 0n])),
       hasRoom: () => this.#hasRoom,
       isFull: (number) => this.#assignment.isFull(number),
@@ -170,21 +160,63 @@ export class KafkaConsumer implements BrokerConsumer {
       outOfRange: (number, offset) => void this.#leaveGap(number, offset),
       failed: (error) => this.#fail(error),
     });
-    if (!this.#isChanging) this.#sink.resume?.();
   }
 
-  /** The group is to be shared again: the work ends, and is committed as long as the partitions are ours. */
-  async #leaveShare(): Promise<void> {
-    if (this.#ended) return;
-    this.#awaited = this.#joins + 1;
-    await this.#sink.hold?.(milliseconds(this.#clients.config.sessionTimeout) / 3);
-    await this.#commits.handOver();
+  /** The consumer is about to join: the work of partitions that may go to others ends, and is committed as long as they are ours. */
+  async #beforeJoin(isMember: boolean): Promise<void> {
+    if (this.#ended) throw lost();
     clearTimeout(this.#waiting);
+    const assignment = this.#assignment;
+    const { isCooperative } = this.#joining;
+    // The group gives the partitions of a member that it does not know to others.
+    if (!isMember) assignment.drop(assignment.numbers);
+    if (!isCooperative) assignment.freeze(assignment.numbers);
+    if (assignment.frozen.length === 0) return;
+    await this.#hold(milliseconds(this.#clients.config.sessionTimeout) / 3);
+    await this.#commits.flush();
+    if (isCooperative) {
+      assignment.drop(assignment.frozen);
+      this.#resume();
+      return;
+    }
     this.#waiting = setTimeout(() => {
-      this.#awaited = this.#joins;
-      this.#sink.resume?.();
-      this.#fetcher?.update();
+      assignment.thaw();
+      this.#resume();
     }, patience).unref();
+  }
+
+  /** The group has been shared. Partitions that stay ours continue; those that others may have are lost. */
+  #joined(): void {
+    const assignment = this.#assignment;
+    const { isCooperative, announced } = this.#joining;
+    const isOurs = (number: number) => this.#membership.partitions.includes(number);
+    const isContinuous = this.#joining.shared();
+    const taken = assignment.numbers.filter((number) => !(isContinuous && isOurs(number)));
+    this.#joins++;
+    clearTimeout(this.#waiting);
+    assignment.thaw();
+    if (isCooperative && isContinuous) assignment.freeze(taken);
+    else assignment.drop(taken);
+    this.#resume();
+    void this.#reopen();
+    // Nobody gets a partition that the group has taken away before its owner has joined without it.
+    if (!isCooperative || announced.flatMap(({ partitions }) => partitions).every(isOurs)) return;
+    setImmediate(() => void this.#consumer.joinGroup({}).catch((error: unknown) => this.#fail(error)));
+  }
+
+  /** Begins nothing in partitions that may go to others. Resolves when what runs has ended, or after so many milliseconds. */
+  async #hold(timeout: number): Promise<void> {
+    await this.#sink.hold?.(timeout, (delivery: Delivery) =>
+      this.#assignment.isFrozen((delivery as KafkaDelivery).number),
+    );
+  }
+
+  /** Continues in all partitions that are not frozen. */
+  #resume(): void {
+    if (this.#assignment.frozen.length > 0) void this.#hold(0);
+    else this.#sink.resume?.();
+    this.#fetcher?.update();
+    this.#commits.soon();
   }
 
   /** Where partitions begin: at the offsets of the group. The group of a broadcast has none, and each begins once. */
@@ -205,7 +237,6 @@ export class KafkaConsumer implements BrokerConsumer {
   #reopen(moved?: ReadonlyMap<number, bigint>): Promise<void> {
     this.#opening = this.#opening.then(async () => {
       if (this.#ended) return;
-      this.#dropFetcher();
       // A change of the group may have taken the partitions over at their old offsets meanwhile.
       if (moved !== undefined) this.#assignment.drop(moved.keys());
       await this.#openFetcher(moved).catch((error: unknown) => this.#fail(error));
@@ -239,25 +270,6 @@ export class KafkaConsumer implements BrokerConsumer {
     }
   }
 
-  /** Resolves when it is known which partitions are ours, or nobody will know any more; null if it is known. */
-  #shared(): Promise<void> | null {
-    return this.#isShared ? null : this.#untilShared();
-  }
-
-  /** True from the moment the group is to be shared again until the partitions of this consumer are known. */
-  get #isChanging(): boolean {
-    return this.#assigned < this.#awaited;
-  }
-
-  get #isShared(): boolean {
-    return this.#ended || this.#assigned === this.#joins;
-  }
-
-  async #untilShared(): Promise<void> {
-    // The group can change again while it is opened.
-    while (!this.#isShared) await Promise.race([this.#opening, this.#ending]);
-  }
-
   /** The offset up to which nothing is left of a partition: the ends of transactions have offsets, but no message. */
   #readUpTo(number: number): bigint {
     return this.#assignment.isDone(number) ? (this.#fetcher?.readUpTo(number) ?? 0n) : 0n;
@@ -265,9 +277,7 @@ export class KafkaConsumer implements BrokerConsumer {
 
   /** False if there are enough messages, or somebody has paused or stopped the consumer. */
   get #hasRoom(): boolean {
-    return (
-      !(this.#paused || this.#stopped || this.#isChanging || this.#deliveries.suspects.busy) && this.#assignment.hasRoom
-    );
+    return !(this.#paused || this.#stopped || this.#deliveries.suspects.busy) && this.#assignment.hasRoom;
   }
 
   /** True if a message that is handled alone has to wait for others. */
@@ -283,7 +293,6 @@ export class KafkaConsumer implements BrokerConsumer {
 
   #endReading(): void {
     this.#ended = true;
-    this.#end();
     this.#commits.stop();
     clearTimeout(this.#waiting);
     this.#deliveries.suspects.stop();

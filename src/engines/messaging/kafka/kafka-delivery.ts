@@ -5,7 +5,7 @@ import type { Partition, PartitionEntry } from "./partition.js";
 
 /** The consumer of a delivery. */
 export interface DeliveryOwner {
-  ack(delivery: KafkaDelivery): Promise<void> | undefined;
+  ack(delivery: KafkaDelivery): void;
   release(delivery: KafkaDelivery): void;
   /** The message waits for its next attempt. */
   wait(delivery: KafkaDelivery): void;
@@ -51,8 +51,12 @@ export class KafkaDelivery implements Delivery, PartitionEntry {
     this.unreadable = unreadable;
   }
 
-  ack(): Promise<void> | undefined {
-    return this.owner.ack(this);
+  get spanAttributes(): Record<string, string | number> {
+    return { "messaging.destination.partition.id": String(this.number), "messaging.kafka.offset": Number(this.offset) };
+  }
+
+  ack(): void {
+    this.owner.ack(this);
   }
 
   wait(): void {

@@ -20,8 +20,8 @@ export interface KafkaLibrary {
   readonly compressionsAlgorithms: Readonly<Record<"snappy" | "lz4", KafkaCompression>>;
   readonly fzstd: ((data: Buffer, into: Uint8Array) => Uint8Array) | null;
   crc32c(data: Buffer): number;
-  /** The name of the function with which clients perform their operations. */
-  readonly kPerformWithRetry: symbol;
+  /** The name of the function with which clients look for the function of a request. */
+  readonly kGetApi: symbol;
   readonly offsetFetchV8: KafkaApi<OffsetFetchResponse>;
   readonly offsetFetchV9: KafkaApi<OffsetFetchResponse>;
   readonly offsetCommitV8: KafkaApi<unknown>;
@@ -161,16 +161,34 @@ export interface KafkaClientConsumer extends KafkaClient {
   readonly generationId: number;
   readonly coordinatorId: number | null;
   /** The topics that the consumer wants from its group. */
-  readonly topics: { track(topic: string): unknown };
+  readonly topics: { readonly current: readonly string[]; track(topic: string): unknown };
   joinGroup(options: object): Promise<unknown>;
   listApis(): Promise<readonly { readonly name: string; readonly minVersion: number; readonly maxVersion: number }[]>;
   listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
-  /** Under the name `kPerformWithRetry`. */
-  [perform: symbol]: (
-    name: string,
-    operation: (ended: (error: Error | null, result?: unknown) => void) => void,
-    ...rest: unknown[]
-  ) => unknown;
+  /** Under the name `kGetApi`. */
+  [getApi: symbol]: (name: string, found: (error: Error | null, api?: KafkaJoinApi) => void) => void;
+}
+
+/** Asks to join a group. The broker responds when all members have. */
+export type KafkaJoinApi = (
+  connection: unknown,
+  groupId: string,
+  sessionTimeout: number,
+  rebalanceTimeout: number,
+  memberId: string,
+  instanceId: string | null,
+  type: string,
+  protocols: readonly { readonly name: string; readonly metadata: Buffer }[],
+  reason: string,
+  ended: (error: Error | null, response?: KafkaJoinResponse) => void,
+) => void;
+
+interface KafkaJoinResponse {
+  readonly memberId: string;
+  readonly generationId: number;
+  readonly protocolName: string | null;
+  /** Of the member that leads the group only. */
+  readonly members: readonly { readonly memberId: string; readonly metadata: Buffer }[];
 }
 
 export interface KafkaAdmin extends KafkaClient {

@@ -29,6 +29,7 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   trying: Trying | null = null;
   /** Messages that wait for their next attempt, or for one of their key that does. */
   parked = 0;
+  parkedBytes = 0;
   /** In the order of their offsets. Those at the beginning that are over are removed, several at a time. */
   #entries: PartitionEntry[] = [];
   /** The number of entries at the beginning that are over. */
@@ -120,22 +121,6 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   /** The offset is to be committed, also if it has not moved: its metadata has changed, or a commit has failed. */
   touch(): void {
     this.#due = true;
-  }
-
-  /** The group's offset is here: messages before it were done by others. Returns those that were under way. */
-  startAt(start: bigint): Entry[] {
-    const passed = this.#entries.filter(({ offset, over }) => offset < start && !over) as Entry[];
-    this.#entries = this.#entries.filter(({ offset }, place) => place >= this.#head && offset >= start);
-    this.#head = 0;
-    if (start > this.#last) this.#last = start - 1n;
-    // The offset of a group never goes back.
-    if (this.#position < start) {
-      this.#position = start;
-      this.#due = false;
-    }
-    for (const entry of passed) entry.over = true;
-    if (this.#entries[0]?.over) this.#advance();
-    return passed;
   }
 
   /** All entries that are under way. */

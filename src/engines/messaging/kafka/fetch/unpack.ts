@@ -3,6 +3,7 @@ import * as zlib from "node:zlib";
 import { MessagingError } from "../../errors.js";
 import { lz4Bound, zstdBound } from "./bounds.js";
 import { ByteReader, CorruptError } from "./byte-reader.js";
+import type { LibraryCodec } from "./unpack-thread.js";
 
 /** Unpacks the records of a batch, by the number of its compression. Throws or rejects if it cannot. */
 export type Unpack = (compression: number, data: Buffer) => Buffer | Promise<Buffer>;
@@ -15,9 +16,11 @@ export interface Decoders {
   readonly lz4: Decoder;
   /** Takes the memory for the result; null without the package. */
   readonly zstd: ((data: Buffer, into: Uint8Array) => Uint8Array) | null;
+  /** The same on another thread. Resolves to null if there is none. */
+  beside(codec: LibraryCodec, blocks: readonly Buffer[], bound: number): Promise<Uint8Array | null>;
 }
 
-/** Larger results are unpacked by threads of Node, where Node knows the compression. */
+/** Larger results are unpacked by other threads: 64 MiB of zstd would block the event loop for over a second. */
 const syncBytes = 1024 * 1024;
 
 interface Bounded {
@@ -36,31 +39,31 @@ const node = zlib as {
 
 /** Makes a function that unpacks at most so many bytes: a batch of a megabyte can hold a gigabyte of zeros. */
 export function unpacker(decoders: Decoders, limit: number): Unpack {
-  const checked = (bound: number) => {
+  const bounded = (codec: LibraryCodec, blocks: readonly Buffer[], bound: number, unpack: () => Buffer) => {
     if (bound > limit) throw tooLarge(limit);
+    if (bound <= syncBytes) return unpack();
+    return decoders.beside(codec, blocks, bound).then((data) => (data === null ? unpack() : asBuffer(data)));
   };
   const byCompression: Readonly<Record<number, (data: Buffer) => Buffer | Promise<Buffer>>> = {
     1: (data) => within(limit, zlib.gunzipSync, promisify(zlib.gunzip), data),
     2: (data) => {
       const { blocks, bound } = snappyBlocks(data);
-      checked(bound);
-      const parts = blocks.map((block) => decoders.snappy(block));
-      return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      return bounded("snappy", blocks, bound, () => {
+        const parts = blocks.map((block) => decoders.snappy(block));
+        return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      });
     },
-    3: (data) => {
-      checked(lz4Bound(data));
-      return decoders.lz4(data);
-    },
+    3: (data) => bounded("lz4", [data], lz4Bound(data), () => decoders.lz4(data)),
     4: (data) => {
       const { zstdDecompressSync, zstdDecompress } = node;
       if (zstdDecompressSync !== undefined && zstdDecompress !== undefined)
         return within(limit, zstdDecompressSync, promisify(zstdDecompress), data);
-      if (decoders.zstd === null)
+      const { zstd } = decoders;
+      if (zstd === null)
         throw new MessagingError("UNSUPPORTED", "zstd needs Node 22.15, or the package fzstd: npm install fzstd");
       const bound = zstdBound(data);
-      checked(bound);
       // Longer than the records: their number says where they end.
-      return asBuffer(decoders.zstd(data, Buffer.alloc(bound)));
+      return bounded("zstd", [data], bound, () => asBuffer(zstd(data, Buffer.alloc(bound))));
     },
   };
   return (compression, data) => {

@@ -16,22 +16,24 @@ export interface Start {
 const mostAhead = 20_000;
 /** Messages of a partition that wait for another attempt, or for one of their key that does: as many times the prefetch. */
 const parkedFactor = 10;
-/** Bytes of all messages that wait so. */
+/** Bytes of all messages that wait so. Each partition has an equal part: one of them cannot hold up the others. */
 const mostParkedBytes = 16 * 1024 * 1024;
 
 /** The partitions of a consumer, with the deliveries that are under way in each. */
 export class Assignment {
-  /** The name of this process in the metadata of offsets; null while it leaves its partitions. */
-  owner: string | null = null;
+  /** The name of this process in the metadata of offsets. */
+  readonly #owner: string;
   readonly #prefetch: number;
   readonly #partitions = new Map<number, Partition<KafkaDelivery>>();
+  /** Partitions that may go to others soon: nothing is begun in them. */
+  readonly #frozen = new Set<number>();
   readonly #lost: (delivery: KafkaDelivery) => void;
   /** Messages that wait for their next attempt, by key. */
   readonly #waiting = new Map<string, KafkaDelivery>();
   #unsettled = 0;
-  #parkedBytes = 0;
 
-  constructor(prefetch: number, lost: (delivery: KafkaDelivery) => void) {
+  constructor(owner: string, prefetch: number, lost: (delivery: KafkaDelivery) => void) {
+    this.#owner = owner;
     this.#prefetch = prefetch;
     this.#lost = lost;
   }
@@ -47,24 +49,23 @@ export class Assignment {
 
   /** False if enough messages are under way. */
   get hasRoom(): boolean {
-    return this.#unsettled < this.#prefetch && this.#parkedBytes < mostParkedBytes;
+    return this.#unsettled < this.#prefetch;
   }
 
   /** True if a partition has enough messages, whatever the others have. */
   isFull(number: number): boolean {
-    const { size = 0, parked = 0 } = this.#partitions.get(number) ?? {};
-    return size >= mostAhead || parked >= this.#prefetch * parkedFactor;
+    const { size = 0, parked = 0, parkedBytes = 0 } = this.#partitions.get(number) ?? {};
+    const enough = parked >= this.#prefetch * parkedFactor || parkedBytes * this.#partitions.size >= mostParkedBytes;
+    return size >= mostAhead || enough || this.#frozen.has(number);
   }
 
-  /** Takes over the partitions that are ours now, each at the offset of the group, and gives up the others. */
+  has(number: number): boolean {
+    return this.#partitions.has(number);
+  }
+
+  /** Takes over further partitions, each at the offset of the group. */
   assign(starts: ReadonlyMap<number, Start>): void {
-    this.drop(this.numbers.filter((number) => !starts.has(number)));
     for (const [number, { offset, progress, abandoned }] of starts) {
-      const known = this.#partitions.get(number);
-      if (known !== undefined) {
-        for (const delivery of known.startAt(offset)) this.#lose(delivery);
-        continue;
-      }
       const partition = new Partition<KafkaDelivery>(offset, progress);
       if (abandoned) {
         partition.suspects = this.#prefetch;
@@ -79,7 +80,30 @@ export class Assignment {
     for (const number of numbers) {
       for (const delivery of this.#partitions.get(number)?.open ?? []) this.#lose(delivery);
       this.#partitions.delete(number);
+      this.#frozen.delete(number);
     }
+  }
+
+  get frozen(): number[] {
+    return [...this.#frozen];
+  }
+
+  isFrozen(number: number): boolean {
+    return this.#frozen.has(number);
+  }
+
+  /** Begins nothing in these partitions. Their next owner is told that this one has left them in order. */
+  freeze(numbers: Iterable<number>): void {
+    for (const number of numbers) {
+      this.#frozen.add(number);
+      this.touch([number]);
+    }
+  }
+
+  /** All partitions stay ours for now. */
+  thaw(): void {
+    this.touch(this.#frozen);
+    this.#frozen.clear();
   }
 
   /** The offset of the next message to deliver; null for a partition that is not ours. */
@@ -175,7 +199,7 @@ export class Assignment {
     for (const delivery of deliveries) {
       if (!this.isOpen(delivery)) continue;
       this.done(delivery);
-      delivery.partition.takeCommittable(this.owner);
+      delivery.partition.takeCommittable(this.#ownerOf(delivery.number));
       this.settled(delivery);
     }
   }
@@ -184,20 +208,24 @@ export class Assignment {
   takeCommittable(all = false): Map<number, GroupOffset> {
     const offsets = new Map<number, GroupOffset>();
     for (const [number, partition] of this.#partitions) {
-      const offset = partition.takeCommittable(this.owner, all);
+      const offset = partition.takeCommittable(this.#ownerOf(number), all);
       if (offset !== null) offsets.set(number, offset);
     }
     return offsets;
   }
 
   /** The offsets of these partitions are due, also if they have not moved. */
-  touch(numbers: Iterable<number> = this.numbers): void {
+  touch(numbers: Iterable<number>): void {
     for (const number of numbers) this.#partitions.get(number)?.touch();
   }
 
   /** True if nothing that was delivered in the partition is left to commit. */
   isDone(number: number): boolean {
     return this.#partitions.get(number)?.size === 0;
+  }
+
+  #ownerOf(number: number): string | null {
+    return this.#frozen.has(number) ? null : this.#owner;
   }
 
   *#ofKey(key: string): Generator<KafkaDelivery> {
@@ -209,16 +237,16 @@ export class Assignment {
     if (delivery.parked) return;
     delivery.parked = true;
     delivery.partition.parked++;
+    delivery.partition.parkedBytes += delivery.record.body.length;
     this.#unsettled--;
-    this.#parkedBytes += delivery.record.body.length;
   }
 
   #unpark(delivery: KafkaDelivery): void {
     if (!delivery.parked) return;
     delivery.parked = false;
     delivery.partition.parked--;
+    delivery.partition.parkedBytes -= delivery.record.body.length;
     this.#unsettled++;
-    this.#parkedBytes -= delivery.record.body.length;
   }
 
   #lose(delivery: KafkaDelivery): void {

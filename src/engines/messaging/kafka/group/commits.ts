@@ -2,8 +2,6 @@ import type { GroupOffset } from "../partition.js";
 import { isRebalance } from "../translate-error.js";
 
 interface CommitsParts {
-  /** Resolves when it is known which partitions are ours; null if it is. */
-  settled(): Promise<void> | null;
   /** Offsets that have changed since the last call, by partition. `all`: those too that could wait a little. */
   take(all: boolean): Map<number, GroupOffset>;
   /** These offsets could not be committed: they are due again. */
@@ -21,54 +19,57 @@ const pause = 5;
  */
 export class Commits {
   readonly #parts: CommitsParts;
-  #running: Promise<boolean> | null = null;
+  #running = false;
   /** Ends the pause. */
   #hurry: (() => void) | null = null;
-  #flushes = 0;
+  /** Those that wait for the next request. */
+  #flushes: ((ok: boolean) => void)[] = [];
 
   constructor(parts: CommitsParts) {
     this.#parts = parts;
   }
 
   soon(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
+    if (!this.#running) void this.#run();
+  }
+
+  /** Resolves when all that is due now is committed; to false if the group did not take it. */
+  flush(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#flushes.push(resolve);
+      this.#hurry?.();
+      this.soon();
     });
   }
 
-  /** Resolves when nothing is left to commit; to false if the group did not take it. */
-  async flush(): Promise<boolean> {
-    this.#flushes++;
-    this.#hurry?.();
-    this.soon();
-    let ok = true;
-    while (this.#running !== null) ok = await this.#running;
-    this.#flushes--;
-    return ok;
-  }
-
-  async #run(): Promise<boolean> {
-    const { settled, take, restore, commit, failed } = this.#parts;
-    for (let first = true; ; first = false) {
-      // Others can join. Offsets of partitions that are ours no longer must not be committed.
+  async #run(): Promise<void> {
+    const { take, restore, commit, failed } = this.#parts;
+    this.#running = true;
+    for (let first = true; this.#running; first = false) {
+      // Others can join.
       await this.#wait(first ? 0 : pause);
-      await settled();
-      const offsets = take(this.#flushes > 0);
-      if (offsets.size === 0) return true;
+      const flushes = this.#flushes;
+      this.#flushes = [];
+      const offsets = take(flushes.length > 0);
+      this.#running = offsets.size > 0;
+      let ok = true;
       try {
-        await commit(offsets);
+        if (offsets.size > 0) await commit(offsets);
       } catch (error) {
+        ok = false;
         // Those of partitions that stay ours are committed after the next join.
         if (isRebalance(error)) restore(offsets);
         else failed(error);
-        return false;
+        this.#running = this.#flushes.length > 0;
       }
+      for (const resolve of flushes) resolve(ok);
     }
   }
+
   /** Waits so long, or for one turn of the event loop if somebody waits for the commits. */
   #wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      if (milliseconds === 0 || this.#flushes > 0) {
+      if (milliseconds === 0 || this.#flushes.length > 0) {
         setImmediate(resolve);
         return;
       }

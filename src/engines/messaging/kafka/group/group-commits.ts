@@ -15,8 +15,6 @@ interface GroupCommitsParts {
   readonly owner: string;
   /** True for a group that ends with the process: nothing is committed. */
   readonly broadcast: boolean;
-  /** Resolves when it is known which partitions are ours; null if it is. */
-  shared(): Promise<void> | null;
   failed(error: unknown): void;
 }
 
@@ -30,9 +28,8 @@ export class GroupCommits {
 
   constructor(parts: GroupCommitsParts) {
     this.#parts = parts;
-    const { assignment, membership, shared, failed } = parts;
+    const { assignment, membership, failed } = parts;
     this.#commits = new Commits({
-      settled: shared,
       take: (all) => this.#take(all),
       restore: (offsets) => assignment.touch(offsets.keys()),
       commit: (offsets) => membership.commit(offsets),
@@ -45,17 +42,16 @@ export class GroupCommits {
     this.#commits.soon();
   }
 
-  /** Resolves when nothing is left to commit; to false if the group did not take it. */
+  /** Resolves when all that is due now is committed; to false if the group did not take it. */
   flush(): Promise<boolean> {
     return this.#commits.flush();
   }
 
-  /** The partitions are ours from now on. */
-  async takeOver(): Promise<void> {
-    const { assignment, membership, owner } = this.#parts;
-    assignment.owner = owner;
+  /** These partitions are ours from now on. */
+  async takeOver(numbers: Iterable<number>): Promise<void> {
+    const { assignment, membership } = this.#parts;
     // A partition without an offset would begin at the end or the start again when the group is shared again.
-    assignment.touch();
+    assignment.touch(numbers);
     const offsets = this.#take(true);
     try {
       await membership.commit(offsets);
@@ -68,8 +64,7 @@ export class GroupCommits {
   /** Tells the next owners of the partitions what is done. False if the group does not take it now. */
   handOver(): Promise<boolean> {
     const { assignment } = this.#parts;
-    assignment.owner = null;
-    assignment.touch();
+    assignment.freeze(assignment.numbers);
     return this.flush();
   }
 

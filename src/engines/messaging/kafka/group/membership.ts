@@ -7,15 +7,24 @@ import type { GroupOffsets } from "./group-offsets.js";
 export class Membership {
   readonly #consumer: KafkaClientConsumer;
   readonly #offsets: GroupOffsets;
+  /** The partitions that are not given up. */
+  readonly #held: { has(partition: number): boolean };
   readonly #topic: string;
   readonly #sessionTimeout: number;
   /** The last assignment seen from the group, and this topic's partitions in it. */
   #assignments: KafkaClientConsumer["assignments"] = null;
   #partitions: readonly number[] = [];
 
-  constructor(consumer: KafkaClientConsumer, offsets: GroupOffsets, topic: string, sessionTimeout: number) {
+  constructor(
+    consumer: KafkaClientConsumer,
+    offsets: GroupOffsets,
+    held: { has(partition: number): boolean },
+    topic: string,
+    sessionTimeout: number,
+  ) {
     this.#consumer = consumer;
     this.#offsets = offsets;
+    this.#held = held;
     this.#topic = topic;
     this.#sessionTimeout = sessionTimeout;
   }
@@ -26,14 +35,20 @@ export class Membership {
     return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
   }
 
-  /** False also between the moment the group gave the partition to another and the moment that reading starts over. */
-  owns(partition: number): boolean {
-    return this.isAlive && this.#isAssigned(partition);
+  /** The partitions that the group has given to this consumer. */
+  get partitions(): readonly number[] {
+    const { assignments } = this.#consumer;
+    // The library makes a new list for each share.
+    if (assignments !== this.#assignments) {
+      this.#assignments = assignments;
+      this.#partitions = assignments?.find(({ topic }) => topic === this.#topic)?.partitions ?? [];
+    }
+    return this.#partitions;
   }
 
   /** Commits offsets by partition. Those of partitions that now belong to others are left out. */
   async commit(given: ReadonlyMap<number, GroupOffset>): Promise<void> {
-    const offsets = new Map([...given].filter(([partition]) => this.#isAssigned(partition)));
+    const offsets = new Map([...given].filter(([partition]) => this.#isOurs(partition)));
     if (offsets.size === 0) return;
     this.#checkAlive();
     await this.#offsets.commit(offsets);
@@ -44,7 +59,7 @@ export class Membership {
     this.#checkAlive();
     await transaction.addConsumer(this.#consumer);
     for (const [partition, offset] of last) {
-      if (!this.#isAssigned(partition)) throw lost();
+      if (!this.#isOurs(partition)) throw lost();
       // With the current generation: the broker refuses it after a rebalance.
       const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
       const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
@@ -52,14 +67,9 @@ export class Membership {
     }
   }
 
-  #isAssigned(partition: number): boolean {
-    const { assignments } = this.#consumer;
-    // The library makes a new list for each share.
-    if (assignments !== this.#assignments) {
-      this.#assignments = assignments;
-      this.#partitions = assignments?.find(({ topic }) => topic === this.#topic)?.partitions ?? [];
-    }
-    return this.#partitions.includes(partition);
+  /** True also for a partition that the group has taken away, until it is given up. */
+  #isOurs(partition: number): boolean {
+    return this.#held.has(partition) || this.partitions.includes(partition);
   }
 
   #checkAlive(): void {

@@ -72,6 +72,7 @@ export async function broadcastStarts(
   partitions: readonly number[],
   known: (number: number) => bigint | null,
 ): Promise<Map<number, Start>> {
+  if (partitions.length === 0) return new Map();
   const ends = await offsetsAt(consumer, topic, "end");
   const startOf = (number: number) => ({
     offset: known(number) ?? ends[number] ?? 0n,

@@ -1,0 +1,98 @@
+import type { KafkaClientConsumer, KafkaJoinApi, KafkaLibrary, KafkaMetadata } from "../library.js";
+import { assignPartitions, type Share } from "./assigner.js";
+import { readSubscription, type Subscription, type TopicPartitions, writeSubscription } from "./subscription.js";
+
+/** Members keep the partitions that do not move, and the group is shared twice if some do: KIP-429. */
+const cooperative = "cooperative-sticky";
+/** Members stop the work of all partitions before they join. Earlier versions of Stoa know this one alone. */
+const eager = "roundrobin";
+
+/**
+ * The part of a consumer in the sharing of its group: it names its partitions when it joins, and shares those of all if it
+ * leads the group. The broker chooses a protocol that all members know. The library knows one only, and joins in the turn in
+ * which it hears of a change.
+ */
+export class Joining {
+  /** True if the members of the group keep partitions while it is shared. */
+  isCooperative = false;
+  /** The partitions that the consumer has named as its own. */
+  announced: readonly TopicPartitions[] = [];
+  readonly #before: (isMember: boolean) => Promise<void>;
+  #members: ReadonlyMap<string, Subscription> = new Map();
+  #memberId: string | null = null;
+  #generation = -1;
+  /** True if the consumer took part in each sharing since it got its partitions: nobody else can have had them. */
+  #isContinuous = false;
+
+  /** `before` is called before each request, and waited for; with false if the group does not know the consumer any more. */
+  constructor(before: (isMember: boolean) => Promise<void>) {
+    this.#before = before;
+  }
+
+  /** The group is shared. False if others may have had the partitions of this consumer since the last time. */
+  shared(): boolean {
+    const was = this.#isContinuous;
+    this.#isContinuous = true;
+    return was;
+  }
+
+  share({ topics }: KafkaMetadata): Share[] {
+    return assignPartitions(this.#members, (topic) => topics.get(topic)?.partitionsCount ?? 0, this.isCooperative);
+  }
+
+  /** Takes part in the requests of a consumer. */
+  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer): void {
+    const getApi = consumer[kGetApi]!;
+    consumer[kGetApi] = (name, found) => {
+      if (name !== "JoinGroup") getApi.call(consumer, name, found);
+      else getApi.call(consumer, name, (error, api) => found(error, api && this.#over(consumer, api)));
+    };
+  }
+
+  #over(consumer: KafkaClientConsumer, join: KafkaJoinApi): KafkaJoinApi {
+    return (
+      connection,
+      group,
+      sessionTimeout,
+      rebalanceTimeout,
+      memberId,
+      instance,
+      type,
+      _protocols,
+      reason,
+      ended,
+    ) => {
+      const isMember = memberId === this.#memberId;
+      const send = () => {
+        this.#isContinuous &&= isMember;
+        this.announced = this.#isContinuous ? (consumer.assignments ?? []) : [];
+        const generation = this.#isContinuous ? this.#generation : -1;
+        const metadata = writeSubscription({ topics: consumer.topics.current, owned: this.announced, generation });
+        const protocols = [cooperative, eager].map((name) => ({ name, metadata }));
+        const answered: typeof ended = (error, response) => {
+          if (response) {
+            this.#isContinuous &&= response.generationId === this.#generation + 1;
+            this.#memberId = response.memberId;
+            this.#generation = response.generationId;
+            this.isCooperative = response.protocolName === cooperative;
+            this.#members = new Map(response.members.map((each) => [each.memberId, readSubscription(each.metadata)]));
+          }
+          ended(error, response);
+        };
+        join(
+          connection,
+          group,
+          sessionTimeout,
+          rebalanceTimeout,
+          memberId,
+          instance,
+          type,
+          protocols,
+          reason,
+          answered,
+        );
+      };
+      this.#before(isMember).then(send, ended);
+    };
+  }
+}
