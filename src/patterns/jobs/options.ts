@@ -184,7 +184,8 @@ export function readJob(name: string, given: unknown, run: JobSettings["run"]): 
       `the name of a job must have 1 to 100 letters, digits, dots, colons, hyphens and spaces, not ${show(name)}`,
     );
   }
-  if (typeof run !== "function") throw new ValueError("app.job() takes a name, options if there are any, and a function");
+  if (typeof run !== "function")
+    throw new ValueError("app.job() takes a name, options if there are any, and a function");
   const settings = jobOptions.read([given], `job ${show(name)}`);
   const { schedule, zone, overlap } = settings;
   const seconds = schedule === undefined ? undefined : readSeconds(schedule);
