@@ -114,6 +114,7 @@ function showObject(value: unknown): string {
   }
 }
 
-function cut(value: string, length: number): string {
+/** A text, cut to a length if it is longer. */
+export function cut(value: string, length: number): string {
   return value.length > length ? `${value.slice(0, length)}… (${value.length - length} more characters)` : value;
 }

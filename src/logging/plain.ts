@@ -1,4 +1,4 @@
-import { causeOf, describeError, isInstance } from "../errors/describe.js";
+import { causeOf, cut, describeError, isInstance } from "../errors/describe.js";
 import type { LogFields } from "../kit/logger.js";
 import { setOwn } from "../kit/own-property.js";
 import { hideUrlPasswords, isSecretName, redacted } from "./secrets.js";
@@ -22,8 +22,7 @@ export function plainFields(fields: LogFields): PlainFields {
 }
 
 export function plainText(text: string): string {
-  const short = text.length > maxText ? `${text.slice(0, maxText)}… (${text.length - maxText} more characters)` : text;
-  return hideUrlPasswords(short);
+  return hideUrlPasswords(cut(text, maxText));
 }
 
 const unreadable = "[unreadable]";

@@ -1,4 +1,6 @@
 import type { Worker } from "node:cluster";
+import { deferred } from "../../kit/deferred.js";
+import { within } from "../../kit/time/within.js";
 import { ExchangeError, isFrame, type SupervisorMessage, type WorkerMessage } from "./messages.js";
 import type { HubServices, HubWorker } from "./service.js";
 import { Outbox } from "./unsent.js";
@@ -80,16 +82,11 @@ export class Hub {
   }
 }
 
-interface Question {
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: Error) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 /** One worker. */
 class Member {
   readonly #outbox: Outbox<SupervisorMessage>;
-  readonly #questions = new Map<number, Question>();
+  /** Questions without a reply: the functions that take it. */
+  readonly #questions = new Map<number, (answer: unknown) => void>();
   readonly #faces = new Map<string, HubWorker>();
   readonly #onLost: () => void;
   #lastQuestion = 0;
@@ -126,11 +123,8 @@ class Member {
   }
 
   answered(id: number, answer: unknown): void {
-    const question = this.#questions.get(id);
-    if (question === undefined) return;
+    this.#questions.get(id)?.(answer);
     this.#questions.delete(id);
-    clearTimeout(question.timer);
-    question.resolve(answer);
   }
 
   end(): void {
@@ -155,13 +149,12 @@ class Member {
   #ask(service: string, data: unknown): Promise<unknown> {
     if (this.#ended) return Promise.resolve(undefined);
     const id = --this.#lastQuestion;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#questions.delete(id);
-        reject(new ExchangeError(`a worker has not replied within ${answerWithin / 1000} seconds`));
-      }, answerWithin).unref();
-      this.#questions.set(id, { resolve, reject, timer });
-      this.#add([id, service, data]);
+    const { promise, resolve } = deferred<unknown>();
+    this.#questions.set(id, resolve);
+    this.#add([id, service, data]);
+    return within(promise, answerWithin, () => {
+      this.#questions.delete(id);
+      throw new ExchangeError(`a worker has not replied within ${answerWithin / 1000} seconds`);
     });
   }
 }
