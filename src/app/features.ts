@@ -32,7 +32,7 @@ import { messagingFeature } from "../engines/messaging/feature.js";
 import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { cloudQueueFeature } from "../engines/messaging/sqs/feature.js";
-import { machineFeature } from "../engines/supervisor-state/feature.js";
+import { supervisorStateFeature } from "../engines/supervisor-state/feature.js";
 import { cqrsFeature } from "../patterns/cqrs/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
@@ -48,7 +48,7 @@ import type { Keeper } from "../server/run-target.js";
 export const features = [
   telemetryFeature,
   databaseFeature,
-  machineFeature,
+  supervisorStateFeature,
   kvstoreFeature,
   memoryBrokerFeature,
   logBrokerFeature,

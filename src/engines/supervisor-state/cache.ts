@@ -28,7 +28,7 @@ function plus(sum: number, count: unknown): number {
 }
 
 /** Each worker has its own responses, so that a hit costs no message; invalidations reach all workers. */
-export class MachineCacheStore implements CacheStore {
+export class SupervisedCacheStore implements CacheStore {
   readonly #others: Caller<ReturnType<typeof cacheService>>;
   readonly #own: LocalCacheStore;
 

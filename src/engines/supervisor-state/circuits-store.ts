@@ -16,9 +16,9 @@ type Circuits = Caller<ReturnType<typeof circuitService>>;
 type OnChange = (state: BreakerState) => void;
 
 /** Circuits in the supervisor. */
-export class MachineBreakerStore implements BreakerStore {
+export class SupervisedBreakerStore implements BreakerStore {
   readonly #circuits: Circuits;
-  readonly #breakers: MachineBreaker[] = [];
+  readonly #breakers: SupervisedBreaker[] = [];
 
   constructor(link: SupervisorLink) {
     this.#circuits = new Caller(link, "circuits");
@@ -31,14 +31,14 @@ export class MachineBreakerStore implements BreakerStore {
   }
 
   breaker(policy: BreakerPolicy, onChange: OnChange): Breaker {
-    const breaker = new MachineBreaker(this.#circuits, this.#breakers.length, policy, onChange);
+    const breaker = new SupervisedBreaker(this.#circuits, this.#breakers.length, policy, onChange);
     this.#breakers.push(breaker);
     breaker.join();
     return breaker;
   }
 }
 
-class MachineBreaker implements Breaker {
+class SupervisedBreaker implements Breaker {
   readonly #circuits: Circuits;
   readonly #index: number;
   readonly #policy: BreakerPolicy;

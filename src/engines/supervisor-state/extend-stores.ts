@@ -3,12 +3,12 @@ import { MemoryCacheStore } from "../../batteries/cache/memory-store.js";
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
 import type { Host } from "../../feature/host.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
-import { MachineCacheStore } from "./cache.js";
-import { MachineBreakerStore } from "./circuits-store.js";
-import { MachineRateLimitStore } from "./rate-limit-store.js";
-import { MachineRevocations } from "./revocations.js";
-import { MachineRoomStore } from "./rooms-store.js";
-import { MachineSessionStore } from "./sessions.js";
+import { SupervisedCacheStore } from "./cache.js";
+import { SupervisedBreakerStore } from "./circuits-store.js";
+import { SupervisedRateLimitStore } from "./rate-limit-store.js";
+import { SupervisedRevocations } from "./revocations.js";
+import { SupervisedRoomStore } from "./rooms-store.js";
+import { SupervisedSessionStore } from "./sessions.js";
 
 /**
  * Makes the stores of this process those of all workers. There is one of each kind: several middleware with revoked
@@ -22,12 +22,12 @@ export function extendStores(host: Host, link: SupervisorLink, onUse: () => void
       return (made ??= make(given));
     };
   };
-  const counts = once(() => new MachineRateLimitStore(link));
-  const circuits = once(() => new MachineBreakerStore(link));
-  const revoked = once((own: MemoryRevocations) => new MachineRevocations(link, own));
-  const sessions = once((own: MemorySessionStore) => new MachineSessionStore(link, own));
-  const cache = once((own: MemoryCacheStore) => new MachineCacheStore(link, own));
-  const rooms = once(() => new MachineRoomStore(link));
+  const counts = once(() => new SupervisedRateLimitStore(link));
+  const circuits = once(() => new SupervisedBreakerStore(link));
+  const revoked = once((own: MemoryRevocations) => new SupervisedRevocations(link, own));
+  const sessions = once((own: MemorySessionStore) => new SupervisedSessionStore(link, own));
+  const cache = once((own: MemoryCacheStore) => new SupervisedCacheStore(link, own));
+  const rooms = once(() => new SupervisedRoomStore(link));
   host.extend("rateLimit", counts);
   host.extend("rooms", rooms);
   host.extend("circuits", circuits);

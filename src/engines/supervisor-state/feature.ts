@@ -9,7 +9,7 @@ const linkOf = perHost((): { link: SupervisorLink | null } => ({ link: null }));
  * State that is one for all workers of a machine, kept by their supervisor. It needs no call: a server with several workers
  * has it, for the features that are enabled and have no store of their own.
  */
-export const machineFeature = feature<object>({
+export const supervisorStateFeature = feature<object>({
   name: "state of the machine",
   async prepare(host) {
     // Other applications of this process serve for themselves.
@@ -28,5 +28,5 @@ export const machineFeature = feature<object>({
   async open(host) {
     await linkOf(host).link?.settled();
   },
-  services: async () => (await import("./services.js")).machineServices(),
+  services: async () => (await import("./services.js")).supervisorServices(),
 });

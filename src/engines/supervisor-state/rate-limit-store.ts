@@ -14,9 +14,9 @@ const goodLoan = 50;
 const reportAfter = 5;
 
 /** Counts requests in the supervisor. */
-export class MachineRateLimitStore implements RateLimitStore {
+export class SupervisedRateLimitStore implements RateLimitStore {
   readonly #link: SupervisorLink;
-  readonly #limiters: MachineRateLimiter[] = [];
+  readonly #limiters: SupervisedRateLimiter[] = [];
 
   constructor(link: SupervisorLink) {
     this.#link = link;
@@ -29,7 +29,7 @@ export class MachineRateLimitStore implements RateLimitStore {
   }
 
   limiter(policy: RatePolicy): RateLimiter {
-    const limiter = new MachineRateLimiter(this.#link, this.#limiters.length, policy);
+    const limiter = new SupervisedRateLimiter(this.#link, this.#limiters.length, policy);
     this.#limiters.push(limiter);
     limiter.join();
     return limiter;
@@ -64,7 +64,7 @@ interface Client {
   refusedUntil: number;
 }
 
-class MachineRateLimiter implements RateLimiter {
+class SupervisedRateLimiter implements RateLimiter {
   readonly #link: SupervisorLink;
   readonly #index: number;
   readonly #policy: RatePolicy;

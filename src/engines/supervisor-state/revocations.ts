@@ -32,7 +32,7 @@ export function revocationService() {
  * Revoked tokens that the supervisor shares. A worker looks into its own copy, so a request costs no message. A token is
  * revoked when all workers have confirmed it; if one does not, the call fails.
  */
-export class MachineRevocations implements RevocationStore {
+export class SupervisedRevocations implements RevocationStore {
   readonly #revoked: Caller<ReturnType<typeof revocationService>>;
   readonly #copy = new MemoryRevocations();
   readonly #listeners: EndingListener[] = [];

@@ -12,7 +12,7 @@ import { Caller } from "./calls.js";
 import type { RoomPush, roomService } from "./rooms-service.js";
 
 /** Rooms in the supervisor. */
-export class MachineRoomStore implements RoomStore {
+export class SupervisedRoomStore implements RoomStore {
   readonly #link: SupervisorLink;
   readonly #rooms: Caller<ReturnType<typeof roomService>>;
   /** The rooms that this worker watches, with its clients in them. */

@@ -7,7 +7,7 @@ import { roomService } from "./rooms-service.js";
 import { sessionService } from "./sessions.js";
 
 /** The state that a supervisor keeps for its workers. Each kind has the same bounds as in one process. */
-export function machineServices(): HubServices {
+export function supervisorServices(): HubServices {
   return {
     "rate limit": new RateLimitService(),
     cache: cacheService(),

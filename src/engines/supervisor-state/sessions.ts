@@ -38,7 +38,7 @@ export function sessionService() {
 }
 
 /** Sessions in the supervisor, up to the limits of the store that the application gave. */
-export class MachineSessionStore implements SessionStore {
+export class SupervisedSessionStore implements SessionStore {
   readonly #link: SupervisorLink;
   readonly #sessions: Caller<ReturnType<typeof sessionService>>;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RateLimiter } from "../../../src/batteries/rate-limit/store.js";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
-import { MachineRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
+import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
 import fc from "../../support/properties.js";
 import { type PairedWorker, paired } from "./pair.js";
 
@@ -41,7 +41,7 @@ class Run {
     this.limit = limit;
     this.workers = paired({ "rate limit": new RateLimitService() }, workersOfRun);
     const policy = { name: "app", kind, windowMs, maxKeys: 1000 };
-    this.limiters = this.workers.map(({ link }) => new MachineRateLimitStore(link).limiter(policy));
+    this.limiters = this.workers.map(({ link }) => new SupervisedRateLimitStore(link).limiter(policy));
   }
 
   async take(worker: number, count: number): Promise<void> {

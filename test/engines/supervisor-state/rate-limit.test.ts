@@ -4,7 +4,7 @@ import { SlidingWindows } from "../../../src/batteries/rate-limit/sliding-window
 import type { RateLimiter, RateVerdict } from "../../../src/batteries/rate-limit/store.js";
 import { TokenBuckets } from "../../../src/batteries/rate-limit/token-buckets.js";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
-import { MachineRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
+import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
 import fc from "../../support/properties.js";
 import { type PairedWorker, paired } from "./pair.js";
 
@@ -19,7 +19,7 @@ interface Counting {
 function counting(count: number, kind: Kind = "token_bucket", windowMs = 100 * hour): Counting {
   const workers = paired({ "rate limit": new RateLimitService() }, count);
   const policy = { name: "app", kind, windowMs, maxKeys: 1000 };
-  return { workers, limiters: workers.map(({ link }) => new MachineRateLimitStore(link).limiter(policy)) };
+  return { workers, limiters: workers.map(({ link }) => new SupervisedRateLimitStore(link).limiter(policy)) };
 }
 
 /** Sends requests of one client to a worker, `width` at a time. Returns the number allowed. */
@@ -153,7 +153,7 @@ describe("a limit that workers share", () => {
   it("A request fails at once while the supervisor does not reply", async () => {
     const workers = paired({ "rate limit": { hear: () => new Promise(() => {}) } }, 1, 20);
     const policy = { name: "app", kind: "token_bucket", windowMs: hour, maxKeys: 10 } as const;
-    const limiter = new MachineRateLimitStore(workers[0]!.link).limiter(policy);
+    const limiter = new SupervisedRateLimitStore(workers[0]!.link).limiter(policy);
     await expect(limiter.take("client", 5)).rejects.toThrow("has not replied in time");
     expect(() => limiter.take("client", 5)).toThrow("the supervisor does not reply");
   });

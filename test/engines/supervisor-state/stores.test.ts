@@ -4,12 +4,12 @@ import { MemoryCacheStore } from "../../../src/batteries/cache/memory-store.js";
 import { type CacheEntry, cacheTime } from "../../../src/batteries/cache/store.js";
 import type { Breaker, BreakerState } from "../../../src/batteries/circuit-breaker/store.js";
 import { MemorySessionStore } from "../../../src/batteries/sessions/memory-store.js";
-import { cacheService, MachineCacheStore } from "../../../src/engines/supervisor-state/cache.js";
+import { cacheService, SupervisedCacheStore } from "../../../src/engines/supervisor-state/cache.js";
 import { circuitService } from "../../../src/engines/supervisor-state/circuits-service.js";
-import { MachineBreakerStore } from "../../../src/engines/supervisor-state/circuits-store.js";
-import { MachineRevocations, revocationService } from "../../../src/engines/supervisor-state/revocations.js";
-import { machineServices } from "../../../src/engines/supervisor-state/services.js";
-import { MachineSessionStore, sessionService } from "../../../src/engines/supervisor-state/sessions.js";
+import { SupervisedBreakerStore } from "../../../src/engines/supervisor-state/circuits-store.js";
+import { revocationService, SupervisedRevocations } from "../../../src/engines/supervisor-state/revocations.js";
+import { supervisorServices } from "../../../src/engines/supervisor-state/services.js";
+import { SupervisedSessionStore, sessionService } from "../../../src/engines/supervisor-state/sessions.js";
 import { type PairedWorker, paired } from "./pair.js";
 
 const later = (): number => Date.now() / 1000 + 3600;
@@ -17,7 +17,7 @@ const noField = (): undefined => undefined;
 
 describe("the state in the supervisor", () => {
   it("A message that is no call is refused, changes nothing, and the state can still be used", async () => {
-    const [worker] = paired(machineServices(), 1);
+    const [worker] = paired(supervisorServices(), 1);
     for (const name of ["cache", "circuits", "rooms", "sessions", "revoked tokens"]) {
       for (const message of [null, 5, [], ["constructor"], ["toString"], [{}], { 0: "join" }]) {
         await expect(worker!.link.ask(name, message)).rejects.toThrow("there is no call");
@@ -30,7 +30,7 @@ describe("the state in the supervisor", () => {
 describe("sessions of workers", () => {
   it("Sessions of a feature do not displace those of users", async () => {
     const [worker] = paired({ sessions: sessionService() }, 1);
-    const store = new MachineSessionStore(worker!.link, new MemorySessionStore(3));
+    const store = new SupervisedSessionStore(worker!.link, new MemorySessionStore(3));
     const session = { created: 1, active: 1, data: { user: "ada" } };
     await store.set("user", session, 60);
     for (let count = 0; count < 10; count++) await store.set(`mcp:${count}`, session, 60);
@@ -47,9 +47,9 @@ describe("revoked tokens of workers", () => {
   function revoking(
     count: number,
     service = revocationService(),
-  ): { workers: PairedWorker[]; stores: MachineRevocations[] } {
+  ): { workers: PairedWorker[]; stores: SupervisedRevocations[] } {
     const workers = paired({ "revoked tokens": service }, count);
-    return { workers, stores: workers.map(({ link }) => new MachineRevocations(link, new MemoryRevocations())) };
+    return { workers, stores: workers.map(({ link }) => new SupervisedRevocations(link, new MemoryRevocations())) };
   }
 
   it("A revoked token is known to all workers without a promise when add() has resolved, and one of two calls gets true", async () => {
@@ -76,8 +76,8 @@ describe("revoked tokens of workers", () => {
     const early = new MemoryRevocations(1);
     early.add("a", later());
     const stores = [
-      new MachineRevocations(one!.link, early),
-      new MachineRevocations(two!.link, new MemoryRevocations(1)),
+      new SupervisedRevocations(one!.link, early),
+      new SupervisedRevocations(two!.link, new MemoryRevocations(1)),
     ];
     await one!.link.settled();
     await vi.waitFor(async () => expect(await stores[1]!.has("a")).toBe(true));
@@ -128,7 +128,7 @@ describe("cached responses of workers", () => {
 
   it("A cached response is dropped in all workers, and one that is being made is not stored", async () => {
     const workers = paired({ cache: cacheService() }, 3);
-    const stores = workers.map(({ link }) => new MachineCacheStore(link, new MemoryCacheStore(1e6)));
+    const stores = workers.map(({ link }) => new SupervisedCacheStore(link, new MemoryCacheStore(1e6)));
     await Promise.all(workers.map(({ link }) => link.settled()));
     for (const store of stores) store.put(store.begin(), "k", entry("old"));
     const ticket = stores[1]!.begin();
@@ -147,7 +147,7 @@ describe("circuits of workers", () => {
     const policy = { route: "GET /", failureThreshold: 3, resetMs: 30, halfOpenTarget: 2 };
     const changes: BreakerState[] = [];
     const breakers = workers.map(({ link }) =>
-      new MachineBreakerStore(link).breaker(policy, (state) => changes.push(state)),
+      new SupervisedBreakerStore(link).breaker(policy, (state) => changes.push(state)),
     );
     return { workers, breakers, changes };
   }
