@@ -20,7 +20,10 @@ const app = spawn(process.execPath, ["--expose-gc", `${root}scripts/fuzz/app.mjs
   stdio: ["ignore", "pipe", "inherit"],
 });
 process.on("exit", () => app.kill("SIGKILL"));
-const { port, pid } = JSON.parse(String((await once(app.stdout, "data"))[0]));
+let output = "";
+// The log is in the output too.
+while (!/^\{"port".*\n/m.test(output)) output += String((await once(app.stdout, "data"))[0]);
+const { port, grpcPort, pid } = JSON.parse(/^\{"port".*$/m.exec(output)[0]);
 app.stdout.resume();
 const address = { host: "127.0.0.1", port };
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -32,6 +35,7 @@ const each = async (count, attack) => (await times(count, attack)).reduce((a, b)
 async function send(pieces, { reads = true, every = 0, last = 8000 } = {}) {
   const socket = connect(port, address.host).on("error", () => {});
   if (reads) socket.resume();
+  const closed = once(socket, "close").catch(() => {});
   let sent = 0;
   const end = performance.now() + last;
   for (const piece of pieces) {
@@ -39,16 +43,16 @@ async function send(pieces, { reads = true, every = 0, last = 8000 } = {}) {
     const room = socket.write(piece);
     sent++;
     if (every > 0) await pause(every);
-    else if (!room) await Promise.race([once(socket, "drain").catch(() => {}), once(socket, "close"), pause(last)]);
+    else if (!room) await Promise.race([once(socket, "drain").catch(() => {}), closed, pause(last)]);
   }
-  if (!socket.destroyed) await Promise.race([once(socket, "close"), pause(Math.max(0, end - performance.now()))]);
+  if (!socket.destroyed) await Promise.race([closed, pause(Math.max(0, end - performance.now()))]);
   socket.destroy();
   return sent;
 }
 
 /** Sends frames of HTTP/2 in batches until there are so many, or the server has closed the connection. */
-async function flood(count, make, pairs = []) {
-  const client = await h2.FrameClient.open(address, pairs);
+async function flood(count, make, pairs = [], to = port) {
+  const client = await h2.FrameClient.open({ ...address, port: to }, pairs);
   let sent = 0;
   for (; sent < count && !client.closed; sent += 100) {
     await client.sendAll(...Array.from({ length: 100 }, (_, i) => make(sent + i)));
@@ -78,6 +82,31 @@ const reset = (i) => h2.frame(h2.RST_STREAM, 0, stream(i), h2.uint32(h2.CANCEL))
 const first = (flags, block) => h2.frame(h2.HEADERS, flags, 1, block);
 const more = h2.frame(h2.CONTINUATION, 0, 1, h2.fields([["x", "y"]]));
 
+const graphql = (query) => each(20, () => send(json("/graphql", JSON.stringify({ query }))));
+const listed = (count, make) => Array.from({ length: count }, (_, i) => make(i)).join(" ");
+
+const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+const upgrade = `${head("GET /socket", "Connection: Upgrade", "Upgrade: websocket", key)}\r\n\r\n`;
+/** A frame of up to 65,535 bytes, with a mask of zeros, so that they stay as they are. */
+const webSocketFrame = (type, payload) => {
+  const { length } = payload;
+  const size = length < 126 ? [0x80 | length] : [0xfe, length >> 8, length & 255];
+  return Buffer.concat([Buffer.of(type, ...size, 0, 0, 0, 0), payload]);
+};
+const webSocket = (frame, options) => each(50, () => send(repeated(upgrade, frame, 3000), { last: 3000, ...options }));
+const text = webSocketFrame(0x81, Buffer.alloc(10_000, "x"));
+
+const call = [
+  ["content-type", "application/grpc"],
+  ["te", "trailers"],
+];
+const grpc = (id, flags = h2.END_HEADERS) =>
+  h2.frame(h2.HEADERS, flags, id, h2.request("/fuzz.Echo/Say", "POST", call));
+const grpcFlood = (count, make, pairs) => flood(count, make, pairs, grpcPort);
+/** The head of a message of 4 GB, then bytes of it. */
+const endless = (i) => h2.frame(h2.DATA, 0, 1, i === 1 ? Buffer.of(0, 255, 255, 255, 255) : Buffer.alloc(1000));
+const metadata = h2.fields([["x", "y".repeat(4000)]]);
+
 const attacks = {
   "slow heads": () => each(500, () => send(repeated(head("GET /"), "\r\nX: y", 100), slow)),
   "slow bodies": () => each(300, () => send(repeated(posted("Content-Length: 99999"), "x", 100), slow)),
@@ -98,6 +127,23 @@ const attacks = {
   "HTTP/2 empty DATA": () =>
     flood(50_000, (i) => (i === 0 ? first(h2.END_HEADERS, h2.request("/raw", "POST")) : h2.frame(h2.DATA, 0, 1))),
   "HTTP/2 zero window": () => each(50, () => flood(100, (i) => h2.get(stream(i), "/static/page.html"), [[4, 0]])),
+  "GraphQL depth": () => graphql(`{ me ${"{ friends ".repeat(10_000)}${"}".repeat(10_001)}`),
+  "GraphQL lists": () => graphql(`{ me ${"{ friends ".repeat(11)}{ name }${"}".repeat(12)}`),
+  "GraphQL aliases": () => graphql(`{ ${listed(10_000, (i) => `a${i}: me { name }`)} }`),
+  "GraphQL repeated fields": () => graphql(`{ me { ${"name ".repeat(30_000)} } }`),
+  "GraphQL fragments": () =>
+    graphql(`{ me { ...f0 } } ${listed(1000, (i) => `fragment f${i} on User { ...f${(i + 1) % 1000} name }`)}`),
+  "GraphQL directives": () => graphql(`{ me { name ${"@include(if: true) ".repeat(8000)} } }`),
+  "WebSocket echoes not read": () => webSocket(text, { reads: false }),
+  "WebSocket pings not read": () => webSocket(webSocketFrame(0x89, Buffer.alloc(100)), { reads: false }),
+  "WebSocket fragments": () =>
+    each(50, () => send(repeated(`${upgrade}\x01\x80\0\0\0\0`, Buffer.alloc(6000, "\0\x80\0\0\0\0"), 100))),
+  "WebSocket length": () => webSocket(Buffer.of(0x82, 0xff, 0x3f, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0)),
+  "WebSocket bytes of text": () => webSocket(webSocketFrame(0x81, Buffer.alloc(1000, 0xff))),
+  "gRPC rapid reset": () => grpcFlood(20_000, (i) => Buffer.concat([grpc(stream(i)), reset(i)])),
+  "gRPC message of 4 GB": () => each(20, () => grpcFlood(10_000, (i) => (i === 0 ? grpc(1) : endless(i)))),
+  "gRPC empty messages": () => grpcFlood(20_000, (i) => (i === 0 ? grpc(1) : h2.frame(h2.DATA, 0, 1, Buffer.alloc(5)))),
+  "gRPC metadata": () => grpcFlood(10_000, (i) => (i === 0 ? grpc(1, 0) : h2.frame(h2.CONTINUATION, 0, 1, metadata))),
 };
 
 /** An honest request on its own connection; false if it was not served. */

@@ -90,6 +90,12 @@ app.get("/session", (request) => {
 app.websocket("/socket", async (socket) => {
   for await (const message of socket) await socket.sendText(message.text ?? "bytes");
 });
+const user = { name: "ada", friends: () => [user, user] };
+app.enableGraphql({
+  typeDefs: "type Query { me: User } type User { name: String friends: [User!]! }",
+  resolvers: { Query: { me: () => user } },
+});
+app.enableGrpc({ address: "127.0.0.1:0" }).addGrpcService("fuzz.Echo", { Say: (message) => message });
 const closed = new Blueprint("/closed", { guards: [Authenticated()] });
 closed.use(new JwtAuth({ secret: "s".repeat(32) }));
 closed.get("/{rest:*}", (request) => request.params);
@@ -107,4 +113,6 @@ const { address } = await app.run({
   bodyTimeout: 5,
   banner: false,
 });
-process.stdout.write(`${JSON.stringify({ port: address.port, pid: process.pid })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ port: address.port, grpcPort: Number(app.grpc.address.split(":").at(-1)), pid: process.pid })}\n`,
+);
