@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { testedOptions } from "../../scripts/tested-options.mjs";
+import { isLong } from "../support/long.js";
 
 /** Options that no test can give, and members of types that are results, with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
@@ -49,7 +50,8 @@ const gaps = [
   "zone of app.job()",
 ];
 
-describe("options", () => {
+// The compiler reads all tests for it.
+describe.skipIf(!isLong)("options", () => {
   it("Every option is given another value than its default in a test, except for those listed here", () => {
     const untested = [...testedOptions()].filter(([, files]) => files.length === 0).map(([option]) => option);
     expect(untested.sort()).toEqual([...Object.keys(exceptions), ...gaps].sort());
