@@ -1,6 +1,7 @@
-import { Consumer, compatibilityPartitioner, Producer } from "@platformatic/kafka";
+import { Consumer, compatibilityPartitioner, Producer, ProtocolError } from "@platformatic/kafka";
 import { createKafkaBroker, type Message, type Messaging } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { GroupOffsets } from "../../../src/engines/messaging/kafka/group/group-offsets.js";
 import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
 import { service } from "../../support/service.js";
 import { clients, gate, uniqueTopic, until } from "./harness.js";
@@ -156,6 +157,27 @@ describe.skipIf(!address)("Groups of Kafka", () => {
     await publish(first, name, 60, 60);
     await until(() => seen.length === 60);
     expect(new Set(seen).size).toBe(60);
+  });
+
+  it("While the group takes no commits, no further messages are taken: a process that ends then doubles no more than its prefetch", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    const original = GroupOffsets.prototype.commit;
+    const refused = vi.spyOn(GroupOffsets.prototype, "commit");
+    onTestFinished(() => refused.mockRestore());
+    await client.subscribe(name, { group: name, concurrency: 1, prefetch: 2 }, ({ value }) => void seen.push(value));
+    refused.mockClear();
+    refused.mockImplementation(async () => {
+      throw new ProtocolError("REBALANCE_IN_PROGRESS");
+    });
+    await publish(client, name, 100);
+    // The next tries come once a second.
+    await until(() => refused.mock.calls.length >= 10);
+    expect(seen.length).toBeLessThan(8);
+    refused.mockImplementation(original);
+    await until(() => seen.length === 100);
+    expect(new Set(seen).size).toBe(100);
   });
 
   it("Messages that are done behind one that is not are not handled again by the next owners of their partitions", async () => {

@@ -124,6 +124,7 @@ describe("commits", () => {
     onTestFinished(() => void vi.useRealTimers());
     let due: bigint | null = null;
     const done: bigint[] = [];
+    let [refused, accepted] = [false, 0];
     const commits = new Commits({
       take: () => {
         const offsets = new Map(due === null ? [] : [[0, { offset: due, metadata: "" }]]);
@@ -131,7 +132,11 @@ describe("commits", () => {
         return offsets;
       },
       restore: () => {},
-      commit: async (offsets) => void done.push(...[...offsets.values()].map(({ offset }) => offset)),
+      commit: async (offsets) => {
+        if (refused) throw Object.assign(new Error("the group is being shared"), { apiId: "REBALANCE_IN_PROGRESS" });
+        done.push(...[...offsets.values()].map(({ offset }) => offset));
+      },
+      accepted: () => void accepted++,
       failed: () => {},
     });
     const move = (offset: bigint) => {
@@ -139,7 +144,10 @@ describe("commits", () => {
       commits.soon();
     };
     const turn = () => new Promise((resolve) => setImmediate(resolve));
-    return { commits, done, move, turn };
+    const refuse = (value: boolean) => {
+      refused = value;
+    };
+    return { commits, done, move, turn, refuse, accepted: () => accepted };
   };
 
   it("The first offset is committed with its turn, and those of the pause after it are one commit", async () => {
@@ -155,6 +163,24 @@ describe("commits", () => {
     expect(done).toEqual([1n]);
     await vi.advanceTimersByTimeAsync(5);
     expect(done).toEqual([1n, 3n]);
+  });
+
+  it("Commits that the group refuses are due again, until it takes them or nothing is left of them", async () => {
+    const { commits, move, turn, refuse, accepted } = started();
+    refuse(true);
+    move(1n);
+    await turn();
+    await turn();
+    expect([commits.isRefused, accepted()]).toEqual([true, 0]);
+    // The partition has gone to another: nothing is due.
+    expect(await commits.flush()).toBe(true);
+    expect([commits.isRefused, accepted()]).toEqual([false, 1]);
+    move(2n);
+    expect(await commits.flush()).toBe(false);
+    refuse(false);
+    move(2n);
+    expect(await commits.flush()).toBe(true);
+    expect([commits.isRefused, accepted()]).toEqual([false, 2]);
   });
 
   it("A flush of commits does not wait for the pause", async () => {

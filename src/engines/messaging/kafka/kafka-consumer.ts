@@ -63,6 +63,7 @@ export class KafkaConsumer implements BrokerConsumer {
       membership: this.#membership,
       owner: clients.owner,
       broadcast: request.broadcast,
+      accepted: () => this.#fetcher?.update(),
       failed,
     });
     this.#deliveries = new Deliveries({
@@ -275,9 +276,10 @@ export class KafkaConsumer implements BrokerConsumer {
     return this.#assignment.isDone(number) ? (this.#fetcher?.readUpTo(number) ?? 0n) : 0n;
   }
 
-  /** False if there are enough messages, or somebody has paused or stopped the consumer. */
+  /** False if there are enough messages, nothing can be committed, or somebody has paused or stopped the consumer. */
   get #hasRoom(): boolean {
-    return !(this.#paused || this.#stopped || this.#deliveries.suspects.busy) && this.#assignment.hasRoom;
+    const waits = this.#paused || this.#stopped || this.#commits.isRefused || this.#deliveries.suspects.busy;
+    return !waits && this.#assignment.hasRoom;
   }
 
   /** True if a message that is handled alone has to wait for others. */

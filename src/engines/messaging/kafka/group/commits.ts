@@ -7,6 +7,8 @@ interface CommitsParts {
   /** These offsets could not be committed: they are due again. */
   restore(offsets: ReadonlyMap<number, GroupOffset>): void;
   commit(offsets: ReadonlyMap<number, GroupOffset>): Promise<void>;
+  /** The group takes commits again. */
+  accepted(): void;
   failed(error: unknown): void;
 }
 
@@ -19,6 +21,8 @@ const pause = 5;
  */
 export class Commits {
   readonly #parts: CommitsParts;
+  /** True while the group takes no commits, since it is being shared, and some are due. */
+  isRefused = false;
   #running = false;
   /** Ends the pause. */
   #hurry: (() => void) | null = null;
@@ -43,7 +47,7 @@ export class Commits {
   }
 
   async #run(): Promise<void> {
-    const { take, restore, commit, failed } = this.#parts;
+    const { take, restore, commit, accepted, failed } = this.#parts;
     this.#running = true;
     for (let first = true; this.#running; first = false) {
       // Others can join.
@@ -55,10 +59,16 @@ export class Commits {
       let ok = true;
       try {
         if (offsets.size > 0) await commit(offsets);
+        // Also if nothing is left to commit, since the partitions have gone to others.
+        if (this.isRefused) {
+          this.isRefused = false;
+          accepted();
+        }
       } catch (error) {
         ok = false;
+        this.isRefused = isRebalance(error);
         // Those of partitions that stay ours are committed after the next join.
-        if (isRebalance(error)) restore(offsets);
+        if (this.isRefused) restore(offsets);
         else failed(error);
         this.#running = this.#flushes.length > 0;
       }

@@ -15,6 +15,8 @@ interface GroupCommitsParts {
   readonly owner: string;
   /** True for a group that ends with the process: nothing is committed. */
   readonly broadcast: boolean;
+  /** The group takes commits again. */
+  accepted(): void;
   failed(error: unknown): void;
 }
 
@@ -28,14 +30,20 @@ export class GroupCommits {
 
   constructor(parts: GroupCommitsParts) {
     this.#parts = parts;
-    const { assignment, membership, failed } = parts;
+    const { assignment, membership, accepted, failed } = parts;
     this.#commits = new Commits({
       take: (all) => this.#take(all),
       restore: (offsets) => assignment.touch(offsets.keys()),
       commit: (offsets) => membership.commit(offsets),
+      accepted,
       failed,
     });
     this.#behind = setInterval(() => this.soon(), behindPause).unref();
+  }
+
+  /** True while the group takes no commits. */
+  get isRefused(): boolean {
+    return this.#commits.isRefused;
   }
 
   soon(): void {
