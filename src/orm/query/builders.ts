@@ -213,9 +213,6 @@ export function values(query: Query, names: readonly string[], shape: Selection[
     return { name, expression: { type: "path", path: name } as const };
   });
   if (many.length > 0) refuseWindows(query, "values() of a relation to many");
-  const left = query.selection?.many.find((path) => !many.includes(path));
-  if (left !== undefined)
-    throw new FieldError(`${shown(left)} cannot be left out: there is a row for each of its values`);
   // There is a row for each related row: a limit would count those.
   const rows = many.length > 0 || query.selection?.many.length ? onChosenRows(query, "values()") : query;
   return { ...rows, selection: { fields, shape, grouped: false, many }, columns: null, related: {}, prefetch: [] };

@@ -8,7 +8,6 @@ import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js
 import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
 import { errorText, jsonText } from "../../durable/texts.js";
-import { Wake } from "../../durable/wake.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import { isInstance } from "../../errors/describe.js";
 import { milliseconds } from "../../kit/duration.js";
@@ -58,9 +57,6 @@ export class Jobs {
   readonly #doorbell: Doorbell;
   readonly #names: string[] = [];
   readonly #workers: LeasedWorker<JobRow>[] = [];
-  readonly #tickers: Promise<void>[] = [];
-  readonly #ticks = new Set<Wake>();
-  #closing = false;
   #leave: (() => Promise<void>) | null = null;
   #sweeping: NodeJS.Timeout | null = null;
 
@@ -78,7 +74,7 @@ export class Jobs {
     this.#gate = gateOf(db);
     this.storage = new JobStorage(db, settings.schema, owner, this.#leaseMs, () => this.#doorbell.ring());
     this.records = new JobRecords(db, this.storage.table, this.storage.pauses);
-    this.#schedules = new JobSchedules(db, settings.schema);
+    this.#schedules = new JobSchedules(db, settings.schema, this.#pollMs, logger, (job, tx) => this.#insert(job, tx));
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
 
@@ -122,7 +118,7 @@ export class Jobs {
     );
     this.#workers.push(worker);
     this.#doorbell.onRing(worker.wake);
-    if (job.schedule !== null) this.#tickers.push(this.#tick(job));
+    if (job.schedule !== null) this.#schedules.start(job, job.schedule);
   }
 
   enqueue(job: JobSettings, given: unknown, options?: EnqueueOptions): Promise<string> {
@@ -237,15 +233,13 @@ export class Jobs {
       await tx.execute(`update "${this.settings.schema}".job_starts set at = at - ${time}`, [ms]);
       await tx.execute(`update ${this.#schedules.table} set next_at = next_at - ${time}`, [ms]);
     });
-    for (const wake of this.#ticks) wake.wake();
+    this.#schedules.wake();
     this.#doorbell.ring();
   }
 
   async drain(): Promise<void> {
-    this.#closing = true;
     if (this.#sweeping !== null) clearInterval(this.#sweeping);
-    for (const wake of this.#ticks) wake.wake();
-    await Promise.all([...this.#tickers, ...this.#workers.map((worker) => worker.drain(drainGrace))]);
+    await Promise.all([this.#schedules.stop(), ...this.#workers.map((worker) => worker.drain(drainGrace))]);
   }
 
   async close(): Promise<void> {
@@ -372,30 +366,6 @@ export class Jobs {
 
   #tellReplaced(row: JobRow): void {
     this.logger.warn("a job is run by another worker now", { id: row.id });
-  }
-
-  async #tick(job: JobSettings): Promise<void> {
-    const schedule = job.schedule!;
-    const wake = new Wake();
-    this.#ticks.add(wake);
-    let known = false;
-    while (!this.#closing) {
-      let pause = this.#pollMs;
-      try {
-        const left = await this.#gate.run(async () => {
-          if (!known) await this.#schedules.schedule(job.name, schedule);
-          known = true;
-          return this.#schedules.tick(job.name, schedule, (tx, at) => {
-            const key = job.overlap === "skip" ? "schedule" : `at ${at.toISOString()}`;
-            return this.#insert({ name: job.name, key, value: "null", delay: 0, priority: 0 }, tx);
-          });
-        });
-        pause = Math.min(left, pause);
-      } catch (error) {
-        this.logger.error("a schedule failed and is tried again", { job: job.name, error });
-      }
-      if (!this.#closing) await wake.wait(pause);
-    }
   }
 
   async #sweep(isFirst = false): Promise<void> {

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { DatabaseOptions } from "../../../src/engines/db/config.js";
+import { DatabaseConfig, type DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { connectClient } from "../../../src/engines/db/postgres/connect.js";
+import { loadPg } from "../../../src/engines/db/postgres/pg-module.js";
 import { service } from "../../support/service.js";
 
 const server = service("postgres") ?? "";
@@ -100,6 +102,14 @@ describe.skipIf(server === "")("a stream to the database", () => {
       }),
     ).rejects.toThrow(/took too long/);
     await vi.waitFor(() => expect(late.length > 0 && late.every(({ destroyed }) => destroyed)).toBe(true), 20_000);
+  });
+
+  it("A connection that the other machine does not take has its own limit", async () => {
+    const nowhere = Object.assign(new Duplex({ read() {}, write() {} }), { connecting: true });
+    const config = new DatabaseConfig({ url: server, stream: () => nowhere });
+    const target = { config, host: config.hosts[0]!, attempts: [false as const], password: undefined };
+    await expect(connectClient(await loadPg(), target, 3_600_000, 100)).rejects.toThrow("no answer in time");
+    expect(nowhere.destroyed).toBe(true);
   });
 
   it("A statement over a Unix socket is cancelled too", async () => {

@@ -326,7 +326,9 @@ function totals(random: Random, rows: Rows, many: boolean): Total[] {
     const { name: call, sql, type, counts } = aggregateOf(random, path);
     const argument = JSON.stringify(nameIn(rows, path));
     const isDistinct = ["count", "sum"].includes(call) && !counts && random.chance(0.2);
-    const filtered = rows.table !== null && random.chance(0.25) ? condition(random, rows, 1) : undefined;
+    // The fields of joined values are those of the row, as in a filter.
+    const subject = rows.shape === "values" && rows.isJoined ? { ...rows, table: null } : rows;
+    const filtered = rows.table !== null && random.chance(0.25) ? condition(random, subject, 1) : undefined;
     const column = scalar(rows.table, r, path.relations, path.column);
     const expression = counts ? "count(*)" : sql(`${isDistinct ? "distinct " : ""}${column}`);
     const code = counts ? "count()" : `${call}(${argument}${isDistinct ? ", { distinct: true }" : ""})`;

@@ -44,7 +44,7 @@ describeDatabases("random queries", service("postgres"), models, (db) => {
   };
 
   it("Rows, their number, JSON and aggregates are those of SQL written by hand", async () => {
-    const all = seeds(300, 5000);
+    const all = seeds(300, 2000);
     const { found, compared } = await differences(all, 4, compare);
     expect(found.join("\n\n")).toBe("");
     expect(compared / all.length).toBeGreaterThan(0.5);

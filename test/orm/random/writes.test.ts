@@ -78,7 +78,7 @@ describeDatabases("random writes", service("postgres"), models, (db) => {
   const sqlOf = (list: readonly Write[]): string => list.flatMap(({ statements }) => statements).join(";\n");
 
   it("Tables contain what statements written by hand make of them", async () => {
-    const all = seeds(150, 4000);
+    const all = seeds(150, 1500);
     const { found, compared } = await differences(all, 1, compare);
     expect(found.join("\n\n")).toBe("");
     expect(compared / all.length).toBeGreaterThan(0.8);

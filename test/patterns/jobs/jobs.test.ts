@@ -193,7 +193,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
       const before = await app.database.fetchval<number>("select count(*) from stoa.jobs where name = 'tick'");
       const { JobSchedules } = await import("../../../src/patterns/jobs/schedules.js");
       const { every } = await import("../../../src/patterns/jobs/cron.js");
-      const schedules = new JobSchedules(app.database, "stoa");
+      const schedules = new JobSchedules(app.database, "stoa", 0, quiet, async () => {});
       const add = vi.fn(async () => {});
       expect(await schedules.tick("tick", every(100), add)).toBeLessThanOrEqual(100);
       expect(add).toHaveBeenCalledTimes(1);

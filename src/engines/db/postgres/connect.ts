@@ -40,7 +40,12 @@ export interface Target {
  * Opens a session in the first way that works. Fails with the error of the first way, unless that was a server without
  * TLS and none is required.
  */
-export async function connectClient(pg: PgModule, target: Target, timeout: number): Promise<Connected> {
+export async function connectClient(
+  pg: PgModule,
+  target: Target,
+  timeout: number,
+  reach = timeout,
+): Promise<Connected> {
   let first: OperationalError | null = null;
   const deadline = performance.now() + timeout;
   for (const attempt of target.attempts) {
@@ -48,7 +53,7 @@ export async function connectClient(pg: PgModule, target: Target, timeout: numbe
     if (left <= 0) break;
     try {
       return {
-        ...(await tryConnect(pg, target, attempt, left)),
+        ...(await tryConnect(pg, target, attempt, left, reach)),
         attempt,
         host: target.host,
         open: target.config.stream,
@@ -73,6 +78,7 @@ async function tryConnect(
   { config, host, password }: Target,
   attempt: Attempt,
   timeout: number,
+  reach: number,
 ): Promise<Pick<Connected, "client" | "reader" | "method">> {
   const stream = config.stream && (await openStream(config.stream, host, timeout));
   const client = new pg.Client({
@@ -100,12 +106,17 @@ async function tryConnect(
   const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
+  const socket = client.connection.stream;
+  const unreached = setTimeout(() => socket.destroy(new Error("timeout expired")), Math.min(reach, timeout));
+  socket.once("connect", () => clearTimeout(unreached));
   try {
     await client.connect();
     guard.assertAccepted();
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
+  } finally {
+    clearTimeout(unreached);
   }
   return { client, reader, method: guard.method };
 }

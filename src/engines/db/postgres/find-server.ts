@@ -36,18 +36,28 @@ export class ServerFinder {
     this.#join = join;
   }
 
-  async connect(owner: ConnectionOwner, timeout = milliseconds(this.#config.connectTimeout)): Promise<PgConnection> {
+  /** `reach` is the part of the time in which the machine of a server must take the connection. */
+  async connect(
+    owner: ConnectionOwner,
+    timeout = milliseconds(this.#config.connectTimeout),
+    reach = timeout,
+  ): Promise<PgConnection> {
     const { targetSessionAttrs } = this.#config;
     const deadline = performance.now() + timeout;
-    if (targetSessionAttrs !== "prefer-standby") return this.#find(targetSessionAttrs, owner, deadline);
+    if (targetSessionAttrs !== "prefer-standby") return this.#find(targetSessionAttrs, owner, deadline, reach);
     try {
-      return await this.#find("standby", owner, performance.now() + timeout / 2);
+      return await this.#find("standby", owner, performance.now() + timeout / 2, reach);
     } catch {
-      return this.#find("any", owner, deadline);
+      return this.#find("any", owner, deadline, reach);
     }
   }
 
-  async #find(wanted: TargetSessionAttrs, owner: ConnectionOwner, deadline: number): Promise<PgConnection> {
+  async #find(
+    wanted: TargetSessionAttrs,
+    owner: ConnectionOwner,
+    deadline: number,
+    reach: number,
+  ): Promise<PgConnection> {
     const password = await this.#password(deadline - performance.now());
     const failures: unknown[] = [];
     const hosts = this.#inOrder();
@@ -62,7 +72,7 @@ export class ServerFinder {
       };
       try {
         // Each host gets its share of the time that is left.
-        const connected = await connectClient(this.#pg, target, Math.ceil(left / (hosts.length - index)));
+        const connected = await connectClient(this.#pg, target, Math.ceil(left / (hosts.length - index)), reach);
         const connection = this.#join(connected);
         await assertKind(connection, wanted, addressOf(target), deadline - performance.now());
         connection.owner = owner;

@@ -7,7 +7,7 @@ import { Execution } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
 import type { PgConnection } from "./pg-connection.js";
 
-type Open = (owner: ConnectionOwner, timeout: number) => Promise<PgConnection>;
+type Open = (owner: ConnectionOwner, timeout: number, reach: number) => Promise<PgConnection>;
 
 /** Milliseconds without a byte from the server, while a statement runs, after which a second connection asks for it. */
 const firstDoubt = 2000;
@@ -17,6 +17,8 @@ const longestDoubt = 30_000;
  * server that refuses the connection, or has no such session, is known at once.
  */
 const patience = 30_000;
+/** Milliseconds in which the machine of a server takes a connection, however busy the server is: else the network has lost it. */
+const reach = 4000;
 /** Milliseconds that the server's own limit for a statement gets to take effect. */
 const grace = 1000;
 
@@ -99,7 +101,7 @@ export class Liveness {
   async #askServer(doubtful: readonly PgConnection[]): Promise<ReadonlySet<PgConnection> | null> {
     let probe: PgConnection;
     try {
-      probe = await this.#open(nobody, patience);
+      probe = await this.#open(nobody, patience, reach);
     } catch (error) {
       // Only a server that is alive sends an error.
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";

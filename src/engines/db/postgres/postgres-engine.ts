@@ -32,7 +32,7 @@ export class PostgresEngine implements Engine {
       attempts,
       (connected) => new PgConnection(connected, ExecutionQuery, naming),
     );
-    const open = (owner: ConnectionOwner, timeout?: number) => this.connect(owner, timeout);
+    const open = (...given: Parameters<ServerFinder["connect"]>) => this.#finder.connect(...given);
     this.#listener = new ListenConnection(context, open);
     this.#liveness = new Liveness(context.config, open);
   }
@@ -41,8 +41,8 @@ export class PostgresEngine implements Engine {
     return new PostgresEngine(context, await loadPg(), await tlsAttempts(context.config));
   }
 
-  connect(owner: ConnectionOwner, timeout?: number): Promise<PgConnection> {
-    return this.#finder.connect(owner, timeout);
+  connect(owner: ConnectionOwner): Promise<PgConnection> {
+    return this.#finder.connect(owner);
   }
 
   get route(): ConnectionRoute | null {

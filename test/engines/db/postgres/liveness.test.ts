@@ -13,17 +13,19 @@ const connectionTo = (server: string) => ({
   usable: true,
   busySince: performance.now(),
   statementLimit: 0,
-  client: { processID: 1, connection: { stream: { bytesRead: 100 } } },
+  bytesRead: 100,
+  client: { processID: 1 },
   destroy: vi.fn(),
 });
 
-/** Checks connections each half second, while a second connection gets no response in its time. */
-const silentServer = () => {
+/** Checks connections each half second, while a second connection gets no response in its time, or cannot be made. */
+const silentServer = ({ isReached = true } = {}) => {
   const limits: number[] = [];
-  const open = (_owner: unknown, timeout: number): Promise<never> => {
+  const open = (_owner: unknown, timeout: number, reach: number): Promise<never> => {
     limits.push(timeout);
     return new Promise((_resolve, reject) => {
-      setTimeout(() => reject(new OperationalError("no answer in time", { sqlstate: "08001" })), timeout);
+      const lost = () => reject(new OperationalError("no answer in time", { sqlstate: "08001" }));
+      setTimeout(lost, isReached ? timeout : reach);
     });
   };
   const liveness = new Liveness({ preparedStatements: true } as never, open as never);
@@ -46,13 +48,22 @@ it("A server without any response is given up after thirty seconds, and not befo
   expect(connection.destroy).toHaveBeenCalledWith(expect.objectContaining({ sqlstate: "08006" }));
 });
 
+it("A server whose machine takes no connection is given up after a few seconds", async () => {
+  const { pass } = silentServer({ isReached: false });
+  const connection = connectionTo("a");
+  await pass(5, [connection]);
+  expect(connection.destroy).not.toHaveBeenCalled();
+  await pass(3, [connection]);
+  expect(connection.destroy).toHaveBeenCalledWith(expect.objectContaining({ sqlstate: "08006" }));
+});
+
 it("A server that responds to others is only too busy for a new connection", async () => {
   const { pass, limits } = silentServer();
   const [connection, other, elsewhere] = [connectionTo("a"), connectionTo("a"), connectionTo("b")];
-  await pass(200, [connection, other], () => void other.client.connection.stream.bytesRead++);
+  await pass(200, [connection, other], () => void other.bytesRead++);
   expect(limits.length).toBeGreaterThan(1);
   expect(connection.destroy).not.toHaveBeenCalled();
   const alone = silentServer();
-  await alone.pass(40, [connection, elsewhere], () => void elsewhere.client.connection.stream.bytesRead++);
+  await alone.pass(40, [connection, elsewhere], () => void elsewhere.bytesRead++);
   expect(connection.destroy).toHaveBeenCalled();
 });
