@@ -1,8 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { assignPartitions } from "../../../src/engines/messaging/kafka/group/assigner.js";
 import { Commits } from "../../../src/engines/messaging/kafka/group/commits.js";
+import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
 import { readProgress, writeProgress } from "../../../src/engines/messaging/kafka/group/progress.js";
 import { readSubscription, writeSubscription } from "../../../src/engines/messaging/kafka/group/subscription.js";
+import type { KafkaClientConsumer, KafkaJoinApi, KafkaLibrary } from "../../../src/engines/messaging/kafka/library.js";
 import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
 import fc from "../../support/properties.js";
 
@@ -279,5 +281,80 @@ describe("The sharing of a group", () => {
     const java = Buffer.from(`0001${"00000001000161"}0000000400000005${owned}`, "hex");
     expect(readSubscription(java)).toEqual({ topics: ["a"], owned: [{ topic: "a", partitions: [2] }], generation: 5 });
     expect(readSubscription(Buffer.from("ff", "hex"))).toEqual({ topics: [], ...none });
+  });
+});
+
+describe("A consumer that joins its group", () => {
+  type Member = { readonly memberId: string; readonly metadata: Buffer };
+
+  /** Joins as the library does; resolves to the response that the library gets, and what the broker was told. */
+  function joiner(protocolName: string) {
+    const kGetApi = Symbol("getApi");
+    const joining = new Joining(async () => {});
+    let [generationId, members] = [0, [] as Member[]];
+    let told = readSubscription(Buffer.alloc(0));
+    const broker: KafkaJoinApi = (...request) => {
+      told = readSubscription(request[7][0]!.metadata);
+      request[9](null, { memberId: "m1", generationId: ++generationId, protocolName, members });
+    };
+    const consumer = {
+      topics: { current: ["a"] },
+      assignments: null as { topic: string; partitions: number[] }[] | null,
+      [kGetApi]: (_name: string, found: (error: Error | null, api: KafkaJoinApi) => void) => found(null, broker),
+    };
+    joining.attach({ kGetApi } as unknown as KafkaLibrary, consumer as unknown as KafkaClientConsumer);
+    const join = async (memberId: string, given: Member[] = []) => {
+      members = given;
+      const response = await new Promise<{ readonly members: readonly Member[] }>((resolve, reject) => {
+        const ended = (error: Error | null, answer?: { readonly members: readonly Member[] }) =>
+          answer === undefined ? reject(error) : resolve(answer);
+        const joined = (_error: Error | null, api: KafkaJoinApi) =>
+          api(null, "group", 1, 1, memberId, null, "consumer", [], "", ended as never);
+        (consumer[kGetApi] as (name: string, found: typeof joined) => void)("JoinGroup", joined);
+      });
+      return { response, told };
+    };
+    return { joining, consumer, join };
+  }
+
+  it("Hands no description to the library that it could not read: its error would end the process", async () => {
+    const { join, joining } = joiner("cooperative-sticky");
+    const good = writeSubscription({ topics: ["a"], owned: [], generation: -1 });
+    const damaged = ["", "00", "0001", "00017fffffff", "0000000000010009"].map((hex) => Buffer.from(hex, "hex"));
+    const { response } = await join(
+      "",
+      [good, ...damaged].map((metadata, n) => ({ memberId: `m${n}`, metadata })),
+    );
+    // As the library reads it: the version, the topics with their lengths, and the user data.
+    for (const [place, { metadata }] of response.members.entries()) {
+      const { topics } = readSubscription(metadata);
+      expect(topics).toEqual(place === 0 ? ["a"] : []);
+      let at = 6;
+      for (const topic of topics) at += 2 + topic.length;
+      expect(metadata.readInt32BE(2)).toBe(topics.length);
+      expect(at + 4 + metadata.readInt32BE(at)).toBeLessThanOrEqual(metadata.length);
+    }
+    const shares = joining.share({ topics: new Map([["a", { partitionsCount: 2 }]]) } as never);
+    expect(shares.map(({ memberId, assignments }) => [memberId, assignments.get("a")?.partitions ?? []])).toEqual([
+      ["m0", [0, 1]],
+      ...damaged.map((_, n) => [`m${n + 1}`, []]),
+    ]);
+  });
+
+  it("Names its partitions as long as nobody else can have had them: a share that it did not hear of counts if members stop all work", async () => {
+    for (const protocol of ["cooperative-sticky", "roundrobin"]) {
+      const { join, joining, consumer } = joiner(protocol);
+      await join("");
+      expect(joining.shared()).toBe(false);
+      consumer.assignments = [{ topic: "a", partitions: [0, 1] }];
+      expect((await join("m1")).told).toMatchObject({ owned: consumer.assignments, generation: 1 });
+      expect(joining.shared()).toBe(true);
+      // The share of this one never arrives: the group has changed again.
+      await join("m1");
+      const { told } = await join("m1");
+      const isCooperative = protocol === "cooperative-sticky";
+      expect(told.owned).toEqual(isCooperative ? consumer.assignments : []);
+      expect(joining.shared()).toBe(isCooperative);
+    }
   });
 });

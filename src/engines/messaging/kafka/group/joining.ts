@@ -23,6 +23,8 @@ export class Joining {
   #generation = -1;
   /** True if the consumer took part in each sharing since it got its partitions: nobody else can have had them. */
   #isContinuous = false;
+  /** False from the answer to a request until the share of it has arrived. */
+  #isShared = true;
 
   /** `before` is called before each request, and waited for; with false if the group does not know the consumer any more. */
   constructor(before: (isMember: boolean) => Promise<void>) {
@@ -33,6 +35,7 @@ export class Joining {
   shared(): boolean {
     const was = this.#isContinuous;
     this.#isContinuous = true;
+    this.#isShared = true;
     return was;
   }
 
@@ -64,20 +67,26 @@ export class Joining {
     ) => {
       const isMember = memberId === this.#memberId;
       const send = () => {
-        this.#isContinuous &&= isMember;
+        // In a group that is not cooperative, a share that did not arrive may have given them to others.
+        this.#isContinuous &&= isMember && (this.#isShared || this.isCooperative);
         this.announced = this.#isContinuous ? (consumer.assignments ?? []) : [];
         const generation = this.#isContinuous ? this.#generation : -1;
         const metadata = writeSubscription({ topics: consumer.topics.current, owned: this.announced, generation });
         const protocols = [cooperative, eager].map((name) => ({ name, metadata }));
         const answered: typeof ended = (error, response) => {
-          if (response) {
-            this.#isContinuous &&= response.generationId === this.#generation + 1;
-            this.#memberId = response.memberId;
-            this.#generation = response.generationId;
-            this.isCooperative = response.protocolName === cooperative;
-            this.#members = new Map(response.members.map((each) => [each.memberId, readSubscription(each.metadata)]));
+          if (!response) {
+            ended(error);
+            return;
           }
-          ended(error, response);
+          this.#isContinuous &&= response.generationId === this.#generation + 1;
+          this.#isShared = false;
+          this.#memberId = response.memberId;
+          this.#generation = response.generationId;
+          this.isCooperative = response.protocolName === cooperative;
+          this.#members = new Map(response.members.map((each) => [each.memberId, readSubscription(each.metadata)]));
+          // The library throws in an event of the socket if it cannot read one: that would end the process.
+          const members = [...this.#members].map(([id, read]) => ({ memberId: id, metadata: writeSubscription(read) }));
+          ended(error, { ...response, members });
         };
         join(
           connection,
