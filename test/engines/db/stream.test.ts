@@ -137,3 +137,53 @@ describe.skipIf(server === "")("a stream to the database", () => {
     await cancelledOnServer(database);
   });
 });
+
+describe("a stream without a server", () => {
+  /** Responds to what is written, and fails when it is closed, as a tunnel does whose other end is gone. */
+  class Tunnel extends Duplex {
+    heardOf: boolean | null = null;
+
+    constructor(readonly respond: (tunnel: Tunnel) => void = () => {}) {
+      super();
+    }
+
+    override _read(): void {}
+
+    override _write(_chunk: Buffer, _encoding: string, done: () => void): void {
+      this.respond(this);
+      done();
+    }
+
+    override _destroy(_error: Error | null, done: (error: Error) => void): void {
+      process.nextTick(() => {
+        this.heardOf = this.listenerCount("error") > 0;
+        done(new Error("the tunnel is gone"));
+      });
+    }
+  }
+
+  const connecting = async (stream: () => Duplex | Promise<Duplex>, timeout: number) => {
+    const config = new DatabaseConfig({ url: "postgres://user:secret@server/shop", stream });
+    const target = { config, host: config.hosts[0]!, attempts: [false as const], password: undefined };
+    return connectClient(await loadPg(), target, timeout);
+  };
+
+  it("Is heard when it fails, whenever that is: without a listener its error would end the process", async () => {
+    const [late, closed, silent] = [new Tunnel(), new Tunnel(), new Tunnel()];
+    let arrive: (stream: Duplex) => void = () => {};
+    const arriving = new Promise<Duplex>((resolve) => (arrive = resolve));
+    await expect(connecting(() => arriving, 1)).rejects.toThrow("took too long");
+    arrive(late);
+    await expect(connecting(() => closed.destroy(), 60_000)).rejects.toThrow("one that is closed");
+    await expect(connecting(() => silent, 1)).rejects.toThrow("cannot connect");
+    const heardOf = () => [late, closed, silent].map((tunnel) => tunnel.heardOf);
+    await vi.waitFor(() => expect(heardOf()).toEqual([true, true, true]), 20_000);
+  });
+
+  it("A connection ends when the server closes its side, as that of a socket does", async () => {
+    const tunnel = new Tunnel((each) => each.push(null));
+    const connected = connecting(() => tunnel, 3_600_000).catch(String);
+    await vi.waitFor(() => expect(tunnel.destroyed).toBe(true), 20_000);
+    expect(await connected).toContain("cannot connect");
+  });
+});

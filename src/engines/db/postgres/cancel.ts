@@ -29,8 +29,6 @@ export async function sendCancel({ client, attempt, host, open }: Session): Prom
       if (attempt === false) requestCancel(socket, client);
       else sendOverTls(socket, client, attempt, host.host);
     });
-    // Streams other than sockets stay open after the server has closed its side.
-    socket.once("end", () => socket.destroy());
   });
 }
 

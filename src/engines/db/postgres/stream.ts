@@ -10,7 +10,12 @@ import { isUnixSocket } from "./tls.js";
  * waits for the event. A stream that comes too late is closed.
  */
 export async function openStream(open: OpenStream, host: Host, timeout: number): Promise<Socket> {
-  const opening = (async () => open({ ...host }))();
+  const opening = (async () => {
+    const opened = await open({ ...host });
+    // Without a listener, the error of one that is given up would end the process.
+    opened?.on?.("error", () => {});
+    return opened;
+  })();
   const stream = (await within(opening, timeout, () => {
     opening.then((lost) => lost.destroy()).catch(() => {});
     throw new Error("the function for the stream took too long");
@@ -23,6 +28,8 @@ export async function openStream(open: OpenStream, host: Host, timeout: number):
     if (!stream.connecting) process.nextTick(() => stream.emit("connect"));
     return stream;
   };
+  // Streams other than sockets stay open after the server has closed its side.
+  stream.once("end", () => stream.destroy());
   for (const name of ["setNoDelay", "setKeepAlive", "ref", "unref"] as const) stream[name] ??= () => stream;
   return stream;
 }
