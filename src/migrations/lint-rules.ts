@@ -105,18 +105,25 @@ function* statementRules(statement: Statement, state: SchemaState, table: { name
     if (!statement.take("ON")) statement.name();
     table.name = skip("ON", "ONLY").name();
     yield "index";
+  } else if (statement.take("DROP", "SCHEMA")) {
+    yield "dropTable";
   } else if (statement.take("DROP", "TABLE")) {
     table.name = skip("IF", "EXISTS").name();
     yield "dropTable";
   } else if (statement.take("UPDATE") || statement.take("DELETE", "FROM")) {
     table.name = skip("ONLY").name();
     yield "backfill";
-  } else if (statement.take("REINDEX")) {
-    if (!statement.has("CONCURRENTLY")) yield "lock";
+  } else if (statement.take("WITH")) {
+    if ((statement.has("UPDATE") && statement.has("SET")) || statement.has("DELETE", "FROM")) yield "backfill";
+  } else if (statement.take("REINDEX") || statement.take("REFRESH")) {
+    if (!statement.hasAny(concurrently)) yield "lock";
+  } else if (statement.take("TRUNCATE")) {
+    table.name = skip("TABLE", "ONLY").name();
+    yield "lock";
   } else if (
     statement.take("CLUSTER") ||
     statement.take("LOCK") ||
-    (statement.take("VACUUM") && statement.has("FULL"))
+    (statement.take("VACUUM") && statement.hasAny(full))
   ) {
     yield "lock";
   }
@@ -143,6 +150,8 @@ function* actionRules(action: Statement, state: SchemaState, table: string): Gen
     }
   } else if (action.take("SET", "LOGGED") || action.take("SET", "UNLOGGED") || action.take("SET", "TABLESPACE")) {
     yield "rewrite";
+  } else if (action.take("SET", "SCHEMA")) {
+    yield "rename";
   }
 }
 
@@ -159,7 +168,7 @@ function* additionRules(action: Statement): Generator<LintRule> {
   }
   action.skip("COLUMN", "IF", "NOT", "EXISTS").name();
   if (action.take("JSON")) yield "json";
-  if (action.has("GENERATED")) {
+  if (action.has("GENERATED") || serials.some((type) => action.take(type))) {
     yield "rewrite";
   } else if (action.has("DEFAULT")) {
     if (action.hasAny(volatile)) yield "volatileDefault";
@@ -167,7 +176,15 @@ function* additionRules(action: Statement): Generator<LintRule> {
     yield "required";
   }
   if (action.has("UNIQUE") || action.has("PRIMARY", "KEY")) yield "uniqueConstraint";
+  if (action.has("CHECK") || (action.has("REFERENCES") && action.has("DEFAULT"))) yield "constraint";
 }
+
+/** Types whose columns have a default from a sequence. */
+const serials = ["SERIAL", "BIGSERIAL", "SMALLSERIAL", "SERIAL2", "SERIAL4", "SERIAL8"];
+
+/** They may be in parentheses. */
+const concurrently = new Set(["CONCURRENTLY"]);
+const full = new Set(["FULL"]);
 
 /** Functions of PostgreSQL that give each row another value. */
 const volatile = new Set(
@@ -291,12 +308,20 @@ function nameOf(token: SqlToken | undefined): string {
   return kind === "name" ? text.slice(1, -1).replaceAll('""', '"') : text.toLowerCase();
 }
 
-function statementsOf(sql: string): Statement[] {
+/** After these words a statement can begin in a block of PL/pgSQL. */
+const beginnings = new Set(["BEGIN", "THEN", "ELSE", "LOOP"]);
+
+function statementsOf(sql: string, isBlock = false): Statement[] {
   const statements: SqlToken[][] = [[]];
   for (const token of sqlTokens(sql)) {
     if (token.kind === "space" || token.kind === "comment") continue;
-    if (token.text === ";") statements.push([]);
+    if (token.text === ";" || (isBlock && beginnings.has(token.text.toUpperCase()))) statements.push([]);
     else statements.at(-1)!.push(token);
   }
-  return statements.map((tokens) => new Statement(tokens));
+  return statements.flatMap((tokens) => {
+    const block = tokens[0]?.text.toUpperCase() === "DO" ? tokens.find(({ text }) => text.startsWith("$")) : undefined;
+    return block === undefined
+      ? [new Statement(tokens)]
+      : statementsOf(block.text.replace(/^\$\w*\$|\$\w*\$$/g, ""), true);
+  });
 }
