@@ -105,6 +105,18 @@ describe.each(ofLibraries)("$name on another thread", ({ number, pack }) => {
     expect((await unpack(number, pack(large))).subarray(0, large.length).equals(large)).toBe(true);
   });
 
+  it("The end of a thread leaves the next one alone", async () => {
+    const thread = opened();
+    const beside: typeof thread.unpack = (...request) => thread.unpack(...request);
+    const unpack = unpacker({ ...decoders, beside }, limit);
+    const ended = unpack(number, pack(large));
+    thread.close();
+    await ended;
+    // The first thread is still ending while the second one begins. Nothing but a thread can do this.
+    const next = unpacker({ snappy: never, lz4: never, zstd: never, beside }, limit)(number, pack(large));
+    expect((await next).subarray(0, large.length).equals(large)).toBe(true);
+  });
+
   it("A batch whose thread ends is unpacked here", async () => {
     const thread = opened();
     const beside: typeof thread.unpack = (...request) => {

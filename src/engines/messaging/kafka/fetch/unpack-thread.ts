@@ -75,8 +75,12 @@ export class UnpackThread {
         if (data !== undefined) waiting?.resolve(data);
         else waiting?.reject(new MessagingError("REFUSED", `the bytes cannot be unpacked: ${error}`));
       });
-      thread.on("error", () => this.#ended());
-      thread.on("exit", () => this.#ended());
+      const ended = () => {
+        // Another one may have begun since.
+        if (this.#thread === thread) this.#ended();
+      };
+      thread.on("error", ended);
+      thread.on("exit", ended);
       this.#thread = thread;
     } catch {
       // The library is part of a bundle; or Node's permission model, or a limit of the system.
