@@ -234,6 +234,8 @@ describe("The sharing of a group", () => {
   it("A partition that two members name belongs to the one that got it last", () => {
     const members = { m1: member(["a"], { a: [0, 1] }, 4), m2: member(["a"], { a: [1] }, 5) };
     expect(shared(members, 2, true)).toEqual({ m1: { a: [0] }, m2: { a: [1] } });
+    const reversed = { m2: members.m2, m1: members.m1 };
+    expect(shared(reversed, 2, true)).toEqual({ m1: { a: [0] }, m2: { a: [1] } });
   });
 
   it("Every sharing is even and ends: after one more nothing moves, whoever joins, leaves or forgets its partitions", () => {
@@ -314,7 +316,7 @@ describe("A consumer that joins its group", () => {
       });
       return { response, told };
     };
-    return { joining, consumer, join };
+    return { joining, consumer, join, pass: () => void generationId++ };
   }
 
   it("Hands no description to the library that it could not read: its error would end the process", async () => {
@@ -343,7 +345,7 @@ describe("A consumer that joins its group", () => {
 
   it("Names its partitions as long as nobody else can have had them: a share that it did not hear of counts if members stop all work", async () => {
     for (const protocol of ["cooperative-sticky", "roundrobin"]) {
-      const { join, joining, consumer } = joiner(protocol);
+      const { join, joining, consumer, pass } = joiner(protocol);
       await join("");
       expect(joining.shared()).toBe(false);
       consumer.assignments = [{ topic: "a", partitions: [0, 1] }];
@@ -355,6 +357,13 @@ describe("A consumer that joins its group", () => {
       const isCooperative = protocol === "cooperative-sticky";
       expect(told.owned).toEqual(isCooperative ? consumer.assignments : []);
       expect(joining.shared()).toBe(isCooperative);
+      // The group was shared without it.
+      pass();
+      await join("m1");
+      expect(joining.shared()).toBe(false);
+      // The group does not know it any more.
+      expect((await join("")).told).toMatchObject({ owned: [], generation: -1 });
+      expect(joining.shared()).toBe(false);
     }
   });
 });
