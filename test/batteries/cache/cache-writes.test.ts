@@ -83,4 +83,6 @@ it("A response waits for its store while that is far behind, so that memory is b
   expect(sent).toBe(false);
   store.writes[0]!();
   await large;
+  // The store has caught up.
+  expect(await ask(app, "/small")).toBe("MISS ok");
 });
