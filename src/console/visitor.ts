@@ -22,6 +22,9 @@ export function checkSite(request: Request): void {
   }
 }
 
+/** Of these each proxy sends one or the other. */
+const proxyFields = ["x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via"];
+
 /**
  * Refuses all clients but those of the same machine, except under the hosts that the developer has named. A request of a
  * proxy comes from this machine, whoever sent it, and the address that it was forwarded for may be the client's own
@@ -32,9 +35,7 @@ function checkMachine(request: Request, hosts: readonly string[] = []): void {
   if (name !== null && hosts.includes(name)) return;
   const { remoteAddress } = request.source;
   const isOwn = remoteAddress === "" || loopback(plainAddress(remoteAddress) ?? remoteAddress);
-  const forwarded = ["x-forwarded-for", "forwarded", "x-real-ip"].some(
-    (field) => request.source.header(field) !== undefined,
-  );
+  const forwarded = proxyFields.some((field) => request.source.header(field) !== undefined);
   if (name !== null && isLocalHost(name) && isOwn && !forwarded) return;
   throw new ForbiddenError(
     "This page is for the machine that it runs on; guards, or enableLivePage({ hosts: [...] }), allow others.",

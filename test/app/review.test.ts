@@ -265,6 +265,7 @@ describe("the review of settings at the start", () => {
       "option 'refreshAge' in JwtConfig must be below 'expiration'",
     );
     expect(new JwtConfig({ ...options, refreshAge: "59s" }).refreshAge).toBe(59);
+    expect(new JwtConfig({ ...options, refreshAge: "1m", leeway: "1s" }).refreshAge).toBe(60);
   });
 });
 

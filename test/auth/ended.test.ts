@@ -1,6 +1,7 @@
 import { App, JwtAuth, MemorySessionStore, Response, type RevocationStore, type SessionStore } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Session } from "../../src/batteries/sessions/session.js";
 import { Events } from "../batteries/rooms/events.js";
 import { Client } from "../websocket/client.js";
 import { RawPeer } from "../websocket/server.js";
@@ -243,11 +244,17 @@ describe("what is open with a session", () => {
       request.session.set("user", request.params.user);
     });
     app.post("/renew", (request) => request.session.regenerate());
+    app.post("/leave", (request) => {
+      request.session.destroy();
+      request.session.set("basket", 1);
+    });
     app.get("/user", (request) => ({ user: request.session.get("user") ?? null }));
     const server = await started(app);
     const ada = [await login(server, "/login/ada"), await login(server, "/login/ada")];
     // The session has another id, and is still one of the user.
     ada[1] = await login(server, "/renew", ada[1]);
+    // The session of a visitor who was the user is not.
+    await login(server, "/leave", await login(server, "/login/ada"));
     const bob = await login(server, "/login/bob");
     const [first, second, open] = [await chat(server, ada[0]!), await chat(server, ada[1]!), await chat(server, bob)];
     const ticks = await Events.open(`${server.url}/ticks`, undefined, ada[0]);
@@ -287,6 +294,7 @@ describe("what is open with a session", () => {
     }
     for (const wrong of ["", 5, null, "x".repeat(257)]) {
       await expect(app.endSessions(wrong as string)).rejects.toThrow("endSessions() takes the id of a user");
+      expect(() => new Session(null).regenerate(wrong as string)).toThrow("regenerate() takes the id of a user");
     }
   });
 

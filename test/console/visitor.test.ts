@@ -82,6 +82,8 @@ describe("pages of the console without guards, in development", () => {
       expect(await refused({ forwarded: `for=${client}` })).toEqual([]);
       expect(await refused({ "x-real-ip": client })).toEqual([]);
     }
+    expect(await refused({ "x-forwarded-host": "shop.example" })).toEqual([]);
+    expect(await refused({ via: "1.1 proxy" })).toEqual([]);
   });
 
   it("No page or call is served under a foreign host or to another site", async () => {

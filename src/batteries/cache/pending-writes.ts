@@ -1,5 +1,9 @@
+import { within } from "../../kit/time/within.js";
+
 /** Bytes of responses on their way to a store. */
 const maxSize = 16 * 1024 * 1024;
+/** Milliseconds that the end of the application waits for them. */
+const patience = 10_000;
 
 /** Responses that are stored while, or after, they are sent. */
 export class PendingWrites {
@@ -17,7 +21,8 @@ export class PendingWrites {
     return this.#size <= maxSize;
   }
 
+  /** A store that does not reply is not waited for. */
   async settled(): Promise<void> {
-    while (this.#writes.size > 0) await Promise.all(this.#writes);
+    if (this.#writes.size > 0) await within(Promise.all(this.#writes), patience);
   }
 }

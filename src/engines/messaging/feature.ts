@@ -123,10 +123,7 @@ export const messagingFeature = feature<MessagingFeature>({
   },
   review(host) {
     const { messaging, definitions } = messagingState(host);
-    for (const { topic, options } of messaging === null ? [] : definitions) {
-      const warning = messaging!.review(topic, options);
-      if (warning !== null) host.logger.warn(warning);
-    }
+    return messaging === null ? [] : definitions.map(({ topic, options }) => messaging.review(topic, options));
   },
   open(host) {
     const { messaging } = messagingState(host);

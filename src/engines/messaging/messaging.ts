@@ -144,8 +144,8 @@ export class Messaging {
     return result;
   }
 
-  /** @internal The warning of a consumer that is to start; null if there is none. */
-  review(topic: Topic, options: GivenConsumerOptions): string | null {
+  /** @internal The warning of a consumer that is to start; false if there is none. */
+  review(topic: Topic, options: GivenConsumerOptions): string | false {
     return prefetchWarning(topic, options, this.#brokers.of(options.broker ?? topic.broker, topic.name).broker);
   }
 

@@ -9,6 +9,7 @@ const typeDefs = `
   extend type Query { randoms(n: Int): [Float!]  blob(bytes: Int): String  codes(take: Int): [String!]  names: [String!] }
   extend type Query { byIdsPage(ids: [ID!]!): Connection!  ends(first: Int, last: Int): [User!]  spelled(page_size: Int): [User!] }
   extend type Query { save(values: [Float!]!): Boolean  matrix(rows: [[Int!]!]!): Boolean }
+  extend type Query { usual(first: Int = 20): [User!] }
   input Page { limit: Int }
   input Limited { limit: Int = 100000 }
   type User { id: ID! name: String friends: [User!]!  best: User }
@@ -155,6 +156,12 @@ describe("hostile documents", () => {
       [`{ byIds(ids: [${"1,".repeat(12)}]) { id } }`, 25],
       ["{ conn(first: 4) { edges { node { id } } } }", 13],
       ["{ save(values: [1, 2, 3]) }", 4],
+      ["{ usual(first: null) { id } }", 21],
+      // The same fragment in a page of 4 items, and in one whose size is not known.
+      [
+        "{ conn(first: 4) { ...C } byIdsPage(ids: [1]) { ...C } } fragment C on Connection { edges { node { id } } }",
+        36,
+      ],
     ];
     for (const [query, cost] of costs) {
       const under = graphqlApp({ typeDefs, resolvers, limits: { complexity: cost } });

@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { MemoryCacheStore } from "../../../src/batteries/cache/memory-store.js";
 import { ask, silent } from "./cached-app.js";
 
@@ -72,6 +72,22 @@ it("The end of the application waits until responses are stored", async () => {
   expect(store.size).toBeGreaterThan(0);
 });
 
+it("The end of the application does not wait forever for a store that never replies", async () => {
+  const { app } = slow();
+  await ask(app, "/a");
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let stopped = false;
+  void app.stop().then(() => {
+    stopped = true;
+  });
+  for (let i = 0; i < 20 && !stopped; i++) {
+    await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(stopped).toBe(true);
+});
+
 it("A response waits for its store while that is far behind, so that memory is bounded", async () => {
   const { app, store } = slow();
   let sent = false;
@@ -83,4 +99,6 @@ it("A response waits for its store while that is far behind, so that memory is b
   expect(sent).toBe(false);
   store.writes[0]!();
   await large;
+  // The store has caught up.
+  expect(await ask(app, "/small")).toBe("MISS ok");
 });

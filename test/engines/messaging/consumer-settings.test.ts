@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { App } from "stoa";
 import { type Broker, createAmqpBroker, createKafkaBroker, createSqsBroker } from "stoa/messaging";
 import { expect, it, onTestFinished } from "vitest";
@@ -43,6 +44,21 @@ it("The start warns of a prefetch in the configuration of a broker below the con
     `the consumer of 'many' gets at most 5 messages at a time, not 50 ('concurrency' is 50): ${text} 50`,
     `the consumer of 'batches' gets at most 5 messages at a time, not 100 (1 x 100 of 'batch'): ${text} 100`,
   ]);
+});
+
+it("Only the first worker of a server warns of the settings of consumers", async () => {
+  const app = new App();
+  const warnings: string[] = [];
+  const nothing = () => {};
+  const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
+  app.logger = { ...logger, child: () => app.logger };
+  app.enableAmqp({ url: "amqp://127.0.0.1:1", prefetchCount: 5, connectTimeout: "100ms" });
+  app.onMessage("many", { concurrency: 50 }, nothing);
+  const { worker } = cluster;
+  onTestFinished(() => void Object.assign(cluster, { worker }));
+  Object.assign(cluster, { worker: { id: 2 } });
+  await hostOf(app).prepare();
+  expect(warnings).toEqual([]);
 });
 
 it("The group of consumers is the name of the application, unless one is given", async () => {

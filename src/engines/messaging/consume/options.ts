@@ -216,12 +216,12 @@ export function consumerSettings(
   };
 }
 
-/** The warning of a consumer that can never handle as many messages at a time as it says; null if it can. */
-export function prefetchWarning(topic: Topic, options: GivenConsumerOptions, broker: Broker): string | null {
+/** The warning of a consumer that can never handle as many messages at a time as it says; false if it can. */
+export function prefetchWarning(topic: Topic, options: GivenConsumerOptions, broker: Broker): string | false {
   const { concurrency, batch, prefetch } = consumerSettings(topic, options, broker, "");
   const room = concurrency * (batch?.size ?? 1);
   // Nobody has asked for the default of the concurrency.
-  if (prefetch >= room || (options.concurrency === undefined && batch === null)) return null;
+  if (prefetch >= room || (options.concurrency === undefined && batch === null)) return false;
   const wanted = batch === null ? `'concurrency' is ${concurrency}` : `${concurrency} x ${batch.size} of 'batch'`;
   return (
     `the consumer of '${topic.name}' gets at most ${prefetch} messages at a time, not ${room} (${wanted}): ` +
