@@ -200,7 +200,8 @@ describeEngines("applying", server, (database) => {
     };
     const first = migratorOf(database().db, slow).migrator.up();
     await begun.promise;
-    await expect(migratorOf(database().db, slow, { lockTimeout: "50ms" }).migrator.up()).rejects.toThrow(
+    const second = migratorOf(database().db, slow, { lockTimeout: "50ms" });
+    await expect(second.migrator.up()).rejects.toThrow(
       "another process is migrating this database and did not finish within 50 ms (lockTimeout); nothing was done here",
     );
     held.resolve();
@@ -364,6 +365,14 @@ describeEngines("without a transaction", server, (database) => {
       ["applied", false],
       ["applied", false],
     ]);
+  });
+
+  it("The script of down has as many migrations as 'steps' says, the last first", async () => {
+    const { migrator } = migratorOf(database().db, four);
+    await migrator.up();
+    await database().db.script(await migrator.sql({ down: true, steps: 2 }));
+    expect(await tables(database().db)).toEqual(["a", "b"]);
+    expect(await recorded(database().db)).toEqual(["0001_a", "0002_b"]);
   });
 
   it("A statement that ends with a comment is ended before the next one in the script", async () => {

@@ -143,6 +143,8 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     await few.sweep();
     expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(2);
     await app.database.execute("update stoa.inbox set handled_at = now() - interval '8 days'");
+    await new PostgresInbox(app.database, outboxOptions.read([{ inbox: "9d" }]), quiet).sweep();
+    expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(2);
     await new PostgresInbox(app.database, outboxOptions.read([]), quiet).sweep();
     expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(0);
   });
