@@ -1,6 +1,7 @@
 import { MigrationFailure, Migrator, migrate, migration, op } from "stoa/migrations";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/engines/db/open-database.js";
+import { makeDatabase } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 import { type Definitions, describeEngines, migratorOf, recorded, table, tables } from "./running.js";
 
@@ -206,6 +207,25 @@ describeEngines("applying", server, (database) => {
     );
     held.resolve();
     await first;
+  });
+});
+
+describe.skipIf(!server)("a locked table", () => {
+  it("A migration gives up on a table that is in use for longer than 'tableLockTimeout'", async () => {
+    const { url, drop } = await makeDatabase(server!);
+    onTestFinished(drop);
+    const db = await openDatabase({ url, poolSize: 4 });
+    onTestFinished(() => db.close());
+    const other = await openDatabase(url);
+    onTestFinished(() => other.close());
+    const definitions = { "1": table("b"), "2": { dependsOn: ["1"], operations: [op.addColumn("b", "year", year)] } };
+    const { migrator } = migratorOf(db, definitions, { tableLockTimeout: "50ms" });
+    await migrator.up({ to: "1" });
+    await other.transaction(async (tx) => {
+      await tx.execute("lock table b in share mode");
+      await expect(migrator.up()).rejects.toThrow("a table was in use for longer than tableLockTimeout");
+    });
+    expect(await migrator.up()).toHaveLength(1);
   });
 });
 

@@ -5,7 +5,11 @@ import { field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 
-class Shelf extends Model("ro_shelves", { room: field.int(), number: field.int() }, { primaryKey: ["room", "number"] }) {}
+class Shelf extends Model(
+  "ro_shelves",
+  { room: field.int(), number: field.int() },
+  { primaryKey: ["room", "number"] },
+) {}
 
 class Owner extends Model("ro_owners", { id: field.auto(), name: field.text() }) {}
 
