@@ -1,6 +1,7 @@
 import { MigrationFailure, Migrator, migrate, migration, op } from "stoa/migrations";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/engines/db/open-database.js";
+import { makeDatabase } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 import { type Definitions, describeEngines, migratorOf, recorded, table, tables } from "./running.js";
 
@@ -200,11 +201,31 @@ describeEngines("applying", server, (database) => {
     };
     const first = migratorOf(database().db, slow).migrator.up();
     await begun.promise;
-    await expect(migratorOf(database().db, slow, { lockTimeout: "50ms" }).migrator.up()).rejects.toThrow(
+    const second = migratorOf(database().db, slow, { lockTimeout: "50ms" });
+    await expect(second.migrator.up()).rejects.toThrow(
       "another process is migrating this database and did not finish within 50 ms (lockTimeout); nothing was done here",
     );
     held.resolve();
     await first;
+  });
+});
+
+describe.skipIf(!server)("a locked table", () => {
+  it("A migration gives up on a table that is in use for longer than 'tableLockTimeout'", async () => {
+    const { url, drop } = await makeDatabase(server!);
+    onTestFinished(drop);
+    const db = await openDatabase({ url, poolSize: 4 });
+    onTestFinished(() => db.close());
+    const other = await openDatabase(url);
+    onTestFinished(() => other.close());
+    const definitions = { "1": table("b"), "2": { dependsOn: ["1"], operations: [op.addColumn("b", "year", year)] } };
+    const { migrator } = migratorOf(db, definitions, { tableLockTimeout: "50ms" });
+    await migrator.up({ to: "1" });
+    await other.transaction(async (tx) => {
+      await tx.execute("lock table b in share mode");
+      await expect(migrator.up()).rejects.toThrow("a table was in use for longer than tableLockTimeout");
+    });
+    expect(await migrator.up()).toHaveLength(1);
   });
 });
 
@@ -364,6 +385,14 @@ describeEngines("without a transaction", server, (database) => {
       ["applied", false],
       ["applied", false],
     ]);
+  });
+
+  it("The script of down has as many migrations as 'steps' says, the last first", async () => {
+    const { migrator } = migratorOf(database().db, four);
+    await migrator.up();
+    await database().db.script(await migrator.sql({ down: true, steps: 2 }));
+    expect(await tables(database().db)).toEqual(["a", "b"]);
+    expect(await recorded(database().db)).toEqual(["0001_a", "0002_b"]);
   });
 
   it("A statement that ends with a comment is ended before the next one in the script", async () => {

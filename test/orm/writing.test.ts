@@ -156,6 +156,16 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     await expect(Tag.objects.bulkCreate([{ name: "x".repeat(41) }])).rejects.toThrow(DataError);
   });
 
+  it("bulkCreate() inserts at most 'batchSize' rows with one statement", async () => {
+    const names = ["one", "two", "three", "x".repeat(41), "five"].map((name) => ({ name }));
+    await expect(Tag.objects.bulkCreate(names, { batchSize: 2 })).rejects.toThrow(DataError);
+    expect(await Tag.objects.filter({ name__in: ["one", "two", "three", "five"] }).count()).toBe(2);
+    const options = { batchSize: 2 };
+    const made = await Tag.objects.bulkCreate([{ name: "six" }, { name: "seven" }, { name: "eight" }], options);
+    expect(made.map(({ name }) => name)).toEqual(["six", "seven", "eight"]);
+    expect(await Tag.objects.filter({ id__in: made.map(({ id }) => id) }).count()).toBe(3);
+  });
+
   it("bulkCreate() handles conflicts as its option says", async () => {
     await expect(Tag.objects.bulkCreate([{ name: "sf" }])).rejects.toThrow(UniqueViolation);
     const added = await Tag.objects.bulkCreate([{ name: "sf" }, { name: "new" }], { onConflict: "ignore" });

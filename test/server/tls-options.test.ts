@@ -112,6 +112,13 @@ describe.each(transports)("TLS on the %s transport", (transport) => {
     }
   });
 
+  it("The TLS server sends the further certificates of a certificate for another host", async () => {
+    const certificates = [{ ...hosts, ca: fixture("ca.pem") }];
+    const { port } = await start({ transport, tls: { ...local, certificates } });
+    const sent = (await dial(port, { servername: "a.example" })).getPeerX509Certificate();
+    expect([sent!.subject, sent!.issuerCertificate?.subject]).toEqual(["CN=a.example", "CN=Test Authority"]);
+  });
+
   it("The TLS server requires a certificate of the configured authority from clients, on every host", async () => {
     const tls = { ...local, certificates: [hosts], clientCertificates: { ca: fixture("ca.pem") } };
     const { port, refused } = await start({ transport, tls });

@@ -46,6 +46,23 @@ describe("processes and ports", patient, () => {
     await running.close();
   });
 
+  it("A channel shows its certificate to a server that asks for one", async () => {
+    const clientCertificates = { ca: fixture("ca.pem") };
+    const running = await serve(addEcho, {
+      tls: { cert: fixture("cert.pem"), key: fixture("key.pem"), clientCertificates },
+    });
+    const target = `https://localhost:${running.target.split(":").at(-1)}`;
+    const [ca, cert, key] = ["cert.pem", "client.pem", "client-key.pem"].map((name) =>
+      readFileSync(fixture(name), "utf8"),
+    );
+    const known = new GrpcChannel(target, { tls: { ca: ca!, cert: cert!, key: key! } });
+    expect((await known.client(Echo).say({ text: "secret" })).text).toBe("secret");
+    const unknown = new GrpcChannel(target, { tls: { ca: ca! }, retries: 0 });
+    await expect(unknown.client(Echo).say({})).rejects.toMatchObject({ statusName: "UNAVAILABLE" });
+    await Promise.all([known.close(), unknown.close()]);
+    await running.close();
+  });
+
   it("An application that speaks HTTP/2 serves calls on its own port", async () => {
     const running = await serve(addEcho, {}, { http2: true });
     const channel = new GrpcChannel(running.url.replace(/\/$/, ""));

@@ -21,6 +21,10 @@ beforeAll(async () => {
       app.addGrpcService("test.Errors", {
         Throw: () => failing.fail?.("x") ?? {},
       });
+      app.addGrpcService("test.Levels", {
+        Look: { idempotent: true, handler: () => ({ seen: true }) },
+        Change: { handler: () => ({ changed: true }) },
+      });
     },
     { enableWeb: true },
   );
@@ -105,6 +109,14 @@ const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Rec
   fetch(`${running.url.replace(/\/$/, "")}${path}`, { method: "POST", body, headers });
 
 describe("requests written by hand", () => {
+  it("A method of a service without a definition is called with GET where it says that it has no effect", async () => {
+    const get = (method: string) =>
+      fetch(`${running.url}/test.Levels/${method}?connect=v1&encoding=json&message=%7B%7D`);
+    const looked = await get("Look");
+    expect([looked.status, await looked.json()]).toEqual([200, { seen: true }]);
+    expect((await get("Change")).status).toBe(405);
+  });
+
   it("A client that knows nothing but JSON calls a method", async () => {
     const response = await post("/test.echo.v1.Echo/Say", '{"text":"hi"}', {
       "content-type": "application/json; charset=utf-8",

@@ -438,6 +438,38 @@ describe.skipIf(!service("redis"))("TLS and users", () => {
     await kv.close();
   });
 
+  it("A certificate of the client is shown to a server that asks for one", async () => {
+    const other = await temporaryFolder();
+    const files = await certificates(other.path);
+    const at = await freePort();
+    const needed = ["--tls-ca-cert-file", files.ca, "--tls-auth-clients", "yes"];
+    const strict = await startServer(at, other.path, [
+      ...["--tls-port", String(at), "--tls-cert-file", files.cert, "--tls-key-file", files.key],
+      ...needed,
+    ]);
+    onTestFinished(async () => {
+      await strict.kill();
+      await other.remove();
+    });
+    const [authority, cert, key] = await Promise.all(
+      [files.ca, files.cert, files.key].map((file) => readFile(file, "utf8")),
+    );
+    const kv = await openKvStore({ url: `rediss://localhost:${at}`, tls: { ca: authority!, cert: cert!, key: key! } });
+    onTestFinished(() => kv.close());
+    await kv.set("a", "1");
+    expect(await kv.get("a")).toBe("1");
+    const without = { url: `rediss://localhost:${at}`, tls: { ca: authority! }, connectTimeout: 1 };
+    await expect(openKvStore(without)).rejects.toThrow();
+  });
+
+  it("Any certificate of a server is accepted where it is not to be checked", async () => {
+    const login = { username: "app", password: "s3cret", prefix: "app:" };
+    const kv = await openKvStore({ url: url(), tls: { rejectUnauthorized: false }, ...login });
+    onTestFinished(() => kv.close());
+    await kv.set("unchecked", "1");
+    expect(await kv.get("unchecked")).toBe("1");
+  });
+
   it("A plain connection to a server with TLS fails", async () => {
     const error = await errorOf(openKvStore({ url: `redis://localhost:${port}`, connectTimeout: 0.5 }));
     expect(error.code).toBe("UNREACHABLE");

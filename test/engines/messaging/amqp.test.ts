@@ -80,6 +80,23 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await client.close();
   });
 
+  it("A topic uses the exchange that its configuration names", async () => {
+    const [name, exchange] = [uniqueTopic(), uniqueTopic("exchange")];
+    const config = new AmqpConfig({ url: url!, topics: { [name]: { exchange } } });
+    const client = await connected({ connect: () => createAmqpBroker(config) });
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, ({ value }) => void seen.push(value));
+    const connection = await connect(url!);
+    const channel = await connection.createChannel();
+    channel.publish(exchange, "", Buffer.from("1"), { contentType: "application/json" });
+    await until(() => seen.length === 1);
+    await client.publish(name, 2);
+    await until(() => seen.length === 2);
+    expect(seen).toEqual([1, 2]);
+    await connection.close();
+    await client.close();
+  });
+
   it("Direct exchanges route by key, and headers exchanges by header", async () => {
     const [direct, byHeader] = [uniqueTopic("direct"), uniqueTopic("headers")];
     const topics: Record<string, AmqpTopicOptions> = {

@@ -65,11 +65,13 @@ it("The group of consumers is the name of the application, unless one is given",
   expect((await createAmqpBroker({}, "shop")).defaultGroup).toBe("shop");
   expect((await createKafkaBroker({ groupId: "billing" }, "shop")).defaultGroup).toBe("billing");
   expect((await createKafkaBroker()).defaultGroup).toBe("stoa");
-  const app = new App();
-  app.enableMemoryBroker();
-  app.onMessage("orders", () => {});
-  hostOf(app).configure({ ...defaultSettings(), name: "The Book Shop" });
-  await app.start();
-  onTestFinished(async () => void (await app.stop()));
-  expect(app.messaging.consumers.map(({ group }) => group)).toEqual(["The-Book-Shop"]);
+  const groupsOf = async (app: App) => {
+    app.onMessage("orders", () => {});
+    hostOf(app).configure({ ...defaultSettings(), name: "The Book Shop" });
+    await app.start();
+    onTestFinished(async () => void (await app.stop()));
+    return app.messaging.consumers.map(({ group }) => group);
+  };
+  expect(await groupsOf(new App().enableMemoryBroker())).toEqual(["The-Book-Shop"]);
+  expect(await groupsOf(new App().enableMemoryBroker({ groupId: "billing" }))).toEqual(["billing"]);
 });

@@ -116,6 +116,17 @@ describe("a broker from outside", () => {
     );
   });
 
+  it("A consumer names the broker that it takes the messages of a topic from", async () => {
+    const app = makeApp().enableMemoryBroker().install(pigeon);
+    const seen: unknown[] = [];
+    app.onMessage("notes", { broker: "pigeon" }, ({ value }) => void seen.push(value));
+    await app.start();
+    await app.publish(topic("notes", { broker: "memory" }), "on paper");
+    await app.publish(topic("notes", { broker: "pigeon" }), "by air");
+    await until(() => seen.length === 1);
+    expect(seen).toEqual(["by air"]);
+  });
+
   it("Tests put a broker in memory in the place of one from outside", async () => {
     const app = makeApp().install(pigeon, { fails: true });
     const seen: unknown[] = [];

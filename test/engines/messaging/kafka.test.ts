@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { Admin, Consumer } from "@platformatic/kafka";
-import { App, LogBrokerConfig } from "stoa";
+import { Admin, Consumer, Producer } from "@platformatic/kafka";
+import { App, LogBrokerConfig, type LogBrokerOptions } from "stoa";
 import { createKafkaBroker, type Delivery, type MessagingError } from "stoa/messaging";
 import { testBroker } from "stoa/testing/broker";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -198,6 +198,28 @@ describe.skipIf(!address)("Kafka", () => {
     await expect(client.publish(name, 1)).rejects.toThrow(text);
     await expect(client.subscribe(name, {}, () => {})).rejects.toThrow(text);
     await client.close();
+  });
+
+  it("A message that is larger than 'maxBytes' is refused before it is sent", async () => {
+    const client = await connected({ connect: () => createKafkaBroker({ ...settings, maxBytes: 1000 }) });
+    onTestFinished(() => client.close());
+    const name = uniqueTopic();
+    await client.publish(name, "x".repeat(500));
+    await expect(client.publish(name, "x".repeat(1001))).rejects.toThrow("the kafka broker takes 1000");
+  });
+
+  it("A producer asks for a number of its batches, unless 'idempotent' is false", async () => {
+    const asked = vi.spyOn(Producer.prototype, "initIdempotentProducer");
+    onTestFinished(() => asked.mockRestore());
+    const numbersOf = async (options: LogBrokerOptions) => {
+      asked.mockClear();
+      const client = await connected({ connect: () => createKafkaBroker({ ...settings, ...options }) });
+      await client.publish(uniqueTopic(), 1);
+      await client.close();
+      return asked.mock.calls.length;
+    };
+    expect(await numbersOf({ idempotent: false })).toBe(0);
+    expect(await numbersOf({})).toBeGreaterThan(0);
   });
 
   it("A delay is refused, since Kafka has none", async () => {

@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { type Claim, MemoryProcessedStore, type ProcessedStore } from "stoa/messaging";
+import { type Claim, MemoryBroker, MemoryProcessedStore, openMessaging, type ProcessedStore } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import { KvProcessedStore } from "../../../src/engines/kvstore/stores/share-stores.js";
 import { service } from "../../support/service.js";
@@ -69,4 +69,20 @@ it.skipIf(!service("redis"))("Applications with a key-value store share the ids 
   await until(() => handled.length === 2);
   expect(handled).toEqual(["one:1", "two:2"]);
   for (const app of apps) await app.stop();
+});
+
+it("A consumer keeps the ids of handled messages in the store that it names, else in that of its client", async () => {
+  const [shared, own] = [new MemoryProcessedStore(), new MemoryProcessedStore()];
+  const client = await openMessaging(new MemoryBroker(), { logger: silent(), processed: shared });
+  const handled: unknown[] = [];
+  const handler = ({ value }: { readonly value: unknown }) => void handled.push(value);
+  await client.subscribe("usual", { idempotent: true }, handler);
+  await client.subscribe("named", { idempotent: { store: own } }, handler);
+  await client.publish("usual", 1, { id: "same" });
+  await client.publish("usual", 2, { id: "same" });
+  await client.publish("usual", 3, { id: "other" });
+  await client.publish("named", 4);
+  await until(() => handled.length === 3 && shared.size === 2 && own.size === 1);
+  expect(handled.toSorted()).toEqual([1, 3, 4]);
+  await client.close();
 });

@@ -58,6 +58,17 @@ describe.each(storeKinds(server))("aggregates in %s", (kind) => {
     ]);
   });
 
+  it("The events of an aggregate have the metadata that it is saved with", async () => {
+    const orders = app.eventStore.repository(Order);
+    const order = newOrder();
+    await orders.save(order, { metadata: { correlationId: "c1", user: "ada" } });
+    await orders.update(order.id, (found) => found.add("tea", 5), { metadata: { correlationId: "c2" } });
+    expect((await app.eventStore.read(`order-${order.id}`)).map(({ metadata }) => metadata)).toEqual([
+      { correlationId: "c1", user: "ada" },
+      { correlationId: "c2" },
+    ]);
+  });
+
   it("An aggregate without events is not found", async () => {
     const orders = app.eventStore.repository(Order);
     await expect(orders.load("nobody")).rejects.toThrow(AggregateNotFound);

@@ -4,6 +4,7 @@ import { sql } from "../../../src/engines/db/sql/sql.js";
 import { Aggregate } from "../../../src/patterns/events/aggregate.js";
 import { EventSourcingConfig } from "../../../src/patterns/events/config.js";
 import type { PlainEvent } from "../../../src/patterns/events/event.js";
+import type { PersonalFieldsOf } from "../../../src/patterns/events/personal/personal.js";
 import { projection } from "../../../src/patterns/events/projections/projection.js";
 import { service } from "../../support/service.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
@@ -22,7 +23,7 @@ class Customer extends Aggregate<CustomerEvents> {
   static readonly personal = {
     Registered: { subject: "customerId", fields: ["name", "email", "year"], erased: { year: 0 } },
     Renamed: { subject: "customerId", fields: ["name"] },
-  } as const;
+  } as const satisfies PersonalFieldsOf<CustomerEvents>;
   name = "";
   plan = "";
   register(name: string): void {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { App } from "../../../src/app/app.js";
 import type { Database, Queries } from "../../../src/engines/db/database.js";
 import { LimitedClaims } from "../../../src/patterns/jobs/limits.js";
-import { readJob } from "../../../src/patterns/jobs/options.js";
+import { type JobOptions, readJob } from "../../../src/patterns/jobs/options.js";
 import { JobStorage } from "../../../src/patterns/jobs/storage.js";
 import { engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
@@ -298,7 +298,7 @@ it("A job that was added with others is not added again when one of them has to 
 });
 
 it("Options of schedules and limits that have no effect are refused", () => {
-  const read = (options: object) => readJob("work", options, () => {});
+  const read = (options: JobOptions) => readJob("work", options, () => {});
   expect(() => read({ zone: "Europe/Zurich" })).toThrow("option 'zone' of job \"work\" needs a 'schedule' of cron");
   expect(() => read({ zone: "Europe/Zurich", schedule: "5m" })).toThrow("needs a 'schedule' of cron");
   expect(() => read({ zone: "Europe/Zurych", schedule: "0 4 * * *" })).toThrow(
@@ -307,7 +307,7 @@ it("Options of schedules and limits that have no effect are refused", () => {
   expect(() => read({ overlap: "skip" })).toThrow("option 'overlap' of job \"work\" needs a 'schedule'");
   expect(() => read({ limit: {} })).toThrow("needs 'running', 'starts' or both");
   expect(() => read({ limit: { per: "1m" } })).toThrow("needs 'running', 'starts' or both");
-  expect(() => read({ keyLimit: { running: 1 } })).toThrow("option 'key' is required");
+  expect(() => read({ keyLimit: { running: 1 } as never })).toThrow("option 'key' is required");
   const { schedule } = read({ zone: "Europe/Zurich", schedule: "0 4 * * mon" });
   expect(schedule!.next(new Date("2027-07-01T00:00:00Z")).toISOString()).toBe("2027-07-05T02:00:00.000Z");
 });

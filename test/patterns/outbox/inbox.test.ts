@@ -169,6 +169,21 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
   });
 
   if (engine.name === "postgres") {
+    it("An application deletes the ids that are older than its option says when it starts", async () => {
+      await app.database.execute(
+        `insert into stoa.inbox (consumer, message_id, handled_at)
+         values ('aged', 'two hours', now() - interval '2 hours'), ('aged', 'half an hour', now() - interval '30 minutes')`,
+      );
+      const one = new App();
+      one.logger = quiet;
+      one.enableDatabase({ url, poolSize: 2 }).enableMemoryBroker().enableOutbox({ inbox: "1h" });
+      one.onMessage("swept", { inbox: true }, () => {});
+      await one.start();
+      const kept = () => app.database.fetch("select message_id from stoa.inbox where consumer = 'aged'");
+      await vi.waitFor(async () => expect(await kept()).toEqual([{ message_id: "half an hour" }]), patient);
+      await one.stop();
+    });
+
     it("A message that another process is handling is left for later, without waiting for it", async () => {
       const inbox = new PostgresInbox(app.database, outboxOptions.read([]), quiet);
       const claim = { consumer: "busy", id: "b1", timeout: 0 };

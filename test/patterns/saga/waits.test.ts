@@ -200,6 +200,36 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(await kept()).toBe(1);
   });
 
+  it("A wait reads the key of a message or an event from what it holds, where 'keyOf' says so", async () => {
+    const one = create();
+    const [payments, category] = [name(), name()];
+    const handle = one.saga(
+      saga<{ order: string }>(name())
+        .waitFor("paid", {
+          topic: payments,
+          key: ({ input }) => input.order,
+          keyOf: ({ value }: { readonly value: { readonly order: string } }) => value.order,
+        })
+        .waitFor("sent", {
+          event: "Sent",
+          key: ({ input }) => input.order,
+          keyOf: ({ data }: { readonly data: { readonly order: string } }) => data.order,
+        }),
+    );
+    await one.start();
+    const id = await handle.start({ order: "7" });
+    await until(id, "waiting", one);
+    await one.publish(payments, { order: "8" }, { key: "7" });
+    await one.publish(payments, { order: "7" }, { key: "8" });
+    await vi.waitFor(async () => {
+      await one.eventStore.append(`${category}-1`, { type: "Sent", data: { order: "7" } });
+      expect(await one.sagas.get(id)).toMatchObject({ status: "completed" });
+    }, waiting);
+    expect((await handle.wait(id, patient))!.results).toEqual({ paid: { order: "7" }, sent: { order: "7" } });
+    // Events that it has not read yet would be messages for waits, which another test counts.
+    await one.stop();
+  });
+
   it("A saga waits for an event of the event store", async () => {
     const one = create();
     const category = name();
@@ -417,6 +447,9 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     const count = () => db.fetchval<number>("select count(*)::int from stoa.saga_inbox where address like 'x %'");
     await sweep({});
     expect(await count()).toBe(29);
+    await db.execute("update stoa.saga_inbox set at = at - interval '2 hours' where address = 'x 2'");
+    await sweep({ inbox: "1h" });
+    expect(await count()).toBe(28);
     await sweep({ retentionCount: 10 });
     expect(await count()).toBe(10);
   });

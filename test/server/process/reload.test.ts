@@ -2,10 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { RunOptions } from "../../../src/server/run-options.js";
 import { get, Program, type ProgramOptions, patient, until } from "./program.js";
 
 const source = new URL("../../../src/server/run.ts", import.meta.url).href;
 const fixture = new URL("./fixtures/target.ts", import.meta.url).href;
+
+const options: RunOptions = { port: 0, reload: true };
 
 /** A project in a folder of its own, with a response that the tests change. */
 class Project {
@@ -23,7 +26,7 @@ class Project {
       import { answer } from "./lib/answer.js";
       ${setup}
       const target = createTarget();
-      run({ ...target, dispatch: (request) => request.path === "/answer" ? Response.text(answer) : target.dispatch(request) }, { port: 0, reload: true });`,
+      run({ ...target, dispatch: (request) => request.path === "/answer" ? Response.text(answer) : target.dispatch(request) }, ${JSON.stringify(options)});`,
     );
   }
 
