@@ -8,7 +8,7 @@ import { ledgerFile } from "../ledger.mjs";
 import { mayBlock, pause } from "../wait.mjs";
 
 const [role, json] = process.argv.slice(2);
-const { broker, config, topic, folder, keys, prefetch, longest = 0, retry = { delay: 0.05 } } = JSON.parse(json);
+const { broker, config, topic, folder, keys, prefetch, pace, longest = 0, retry = { delay: 0.05 } } = JSON.parse(json);
 const write = ledgerFile(folder, role);
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const create = { kafka: createKafkaBroker, amqp: createAmqpBroker, sqs: createSqsBroker }[broker];
@@ -44,7 +44,7 @@ async function produce(key) {
       // It may have been published all the same: only confirmed messages must arrive.
       write("unsure", { key, number, id, code: error.code });
     }
-    await pause(Math.random() * 10);
+    await pause(Math.random() * pace);
   }
 }
 

@@ -36,6 +36,8 @@ export async function brokerSubject(
     folder: ledger.folder,
     keys: 5,
     prefetch,
+    // Workers that are killed all the time must keep up for a long while.
+    pace: long ? 200 : 10,
     ...more,
   };
   const args = (role) => [role, JSON.stringify(settings)];
@@ -74,7 +76,11 @@ export async function brokerSubject(
         const handled = new Set(ledger.read("handled").map(({ id }) => id));
         return ledger.read("sent").filter(({ id }) => !handled.has(id)).length;
       };
-      await eventually(() => missing() === 0, 120_000);
+      // Brokers that were restarted leave a backlog: it is waited for as long as it becomes smaller.
+      for (let left = missing(), before = Number.POSITIVE_INFINITY; left > 0 && left < before; left = missing()) {
+        before = left;
+        await eventually(() => missing() === 0, 60_000);
+      }
       await Promise.all(consuming.map((worker) => worker.close()));
     },
     async check(faults) {

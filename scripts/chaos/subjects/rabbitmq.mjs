@@ -21,7 +21,8 @@ export const delays = {
       workers: 2,
       ordered: false,
       restarts: true,
-      settings: { longest: 4, retry: { delay: 1, attempts: 20 } },
+      // One in five waits a second before the next of its key.
+      settings: { longest: 4, retry: { delay: 1, attempts: 20 }, pace: place.long ? 2000 : 10 },
     }),
 };
 

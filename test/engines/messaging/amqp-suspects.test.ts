@@ -38,6 +38,39 @@ describe.skipIf(!url)("A message of RabbitMQ that kills its process", () => {
     },
   );
 
+  it("Messages that a restart of the broker has marked are handled beside each other", async () => {
+    const topic = uniqueTopic("marked");
+    const connect = () => createAmqpBroker({ url: url!, queueType: "classic" });
+    const taker = await connected({ connect });
+    let taken = 0;
+    await taker.subscribe(topic, { prefetch: 500, concurrency: 500 }, () => {
+      taken++;
+      return new Promise(() => {});
+    });
+    const values = Array.from({ length: 200 }, (_, value) => value);
+    await taker.publishBatch(
+      topic,
+      values.map((value) => ({ value })),
+    );
+    await until(() => taken === values.length, "all messages are taken over", 60_000);
+    // The queue marks each of them as delivered before.
+    await taker.drain(1);
+    await taker.close();
+    const client = await connected({ connect });
+    let running = 0;
+    const together: number[] = [];
+    const second = await client.subscribe(topic, { prefetch: 5, concurrency: 5 }, async () => {
+      together.push(++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+    });
+    await until(() => together.length >= values.length, "all messages are handled", 120_000);
+    expect(together.slice(0, 50)).toEqual(new Array(50).fill(1));
+    expect(Math.max(...together.slice(60))).toBe(5);
+    await second.close();
+    await client.close();
+  });
+
   it("A suspect that takes long holds up others for a while only", async () => {
     const topic = uniqueTopic("slow");
     const connect = () => createAmqpBroker({ url: url!, heartbeat: 1 });

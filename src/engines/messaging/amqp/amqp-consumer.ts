@@ -28,6 +28,8 @@ export interface ConsumerShare {
   readonly unread: Set<string>;
 }
 
+/** Marked messages in a row that are handled alone: as many times the prefetch, for a few processes that ended together. */
+const markedFactor = 10;
 /** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
 const lookAgain = 5000;
 
@@ -43,6 +45,9 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   #queue = "";
   #suspects: string | null = null;
   #tag: Promise<string> | null = null;
+  readonly #suspected = new WeakSet<AmqpMessage>();
+  /** Messages in a row that were delivered before. */
+  #marked = 0;
   /** Messages that came during a pause, or while suspects are handled; and the suspects. */
   #waiting: AmqpMessage[] = [];
   /** Ends when suspects were handled alone; null if there are none. */
@@ -107,7 +112,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     this.#paused = false;
     const channel = this.#channel;
     if (channel === null || this.#ended || this.#alone !== null) return;
-    if (this.#waiting.some(isSuspect)) this.#beAlone(channel);
+    if (this.#waiting.some((message) => this.#suspected.has(message))) this.#beAlone(channel);
     else this.#goOn(channel).catch((error: unknown) => this.#fail(error));
   }
 
@@ -140,7 +145,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
       if (this.#untried) this.#tried(channel);
       this.#unsettled?.add(message);
-      const suspect = this.#suspects !== null && isSuspect(message);
+      const suspect = this.#suspects !== null && this.#suspect(message);
       // A message that came between the pause and the broker's notice of it waits here: each return to the queue counts.
       if (!suspect && !this.#paused && this.#alone === null) return this.#deliver(message, 0);
       this.#waiting.push(message);
@@ -148,6 +153,17 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     };
     this.#tag = channel.consume(this.#queue, receive).then(({ consumerTag }) => consumerTag);
     await this.#tag;
+  }
+
+  /**
+   * True for a message that may have killed its process. A classic queue marks all its messages after a restart of the broker:
+   * a row of marks that is much longer than what processes take over says nothing about a message.
+   */
+  #suspect(message: AmqpMessage): boolean {
+    this.#marked = message.fields.redelivered ? this.#marked + 1 : 0;
+    if (!isSuspect(message, this.#marked <= this.#request.prefetch * markedFactor)) return false;
+    this.#suspected.add(message);
+    return true;
   }
 
   /** The first message could be read. */
@@ -206,7 +222,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
 
   /** Moves the suspects that wait to their queue, in their order. If RabbitMQ takes no messages, they are handled with others. */
   async #setAside(): Promise<void> {
-    for (const message of this.#waiting.filter(isSuspect)) {
+    for (const message of this.#waiting.filter((each) => this.#suspected.has(each))) {
       const delivery = new AmqpDelivery(message, this, 0);
       try {
         await this.#share.sendLater(this.#suspects!, delivery.record, delivery.record.headers, 0);

@@ -115,10 +115,11 @@ function jsonOf(value: unknown): string {
  * only those whose handlers ran. So a suspect is moved to a queue from which each process takes one message at a time, when no other
  * handler of the consumer runs: the count of that queue is the count of deaths that this message has caused.
  */
-export function isSuspect(message: AmqpMessage): boolean {
+export function isSuspect(message: AmqpMessage, withoutCount: boolean): boolean {
   if (!message.fields.redelivered) return false;
   // Classic queues do not count.
-  return (deliveriesBefore(message) ?? suspectAfter) >= suspectAfter;
+  const before = deliveriesBefore(message);
+  return before === null ? withoutCount : before >= suspectAfter;
 }
 
 /** Times that a suspect was delivered before without a result; 0 for one that has not been handled alone yet. */
