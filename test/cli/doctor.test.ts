@@ -46,7 +46,7 @@ describe("stoa doctor", () => {
     expect(wrong.out).toMatch(/^wrong +settings +onMessage\('orders'\) needs a broker: enableMemoryBroker\(\)/m);
     expect(wrong.code).toBe(1);
     const idle = await runCommand(folder, "doctor", "--app", "idle.mjs");
-    expect(idle.out).toMatch(/^warning +settings +enableEventSync of enableCqrs\(\) has no effect/m);
+    expect(idle.out).toMatch(/^warning +settings +option 'enableEventSync' in CqrsConfig has no effect/m);
     expect(idle.code).toBe(0);
     const started = await runCommand(folder, "doctor", "--app", "started.mjs");
     expect(started.out).toMatch(/^wrong +application +.*export it from a module that does not call app\.run\(\)/m);
