@@ -29,6 +29,7 @@ const allowed: Readonly<Record<string, string>> = {
   "src/batteries/rooms/store.ts: keepMs": inside,
   "src/engines/kvstore/commands/runner.ts: blockMs": inside,
   "src/engines/db/pool/pool.ts: acquireTimeout": inside,
+  "src/engines/db/pool/pool.ts: idleTimeout": inside,
   "src/engines/db/pool/pool.ts: maxLifetime": inside,
   "src/engines/db/postgres/pg-module.ts: connectionTimeoutMillis": "the interface of pg, in milliseconds",
   "src/engines/db/postgres/pg-module.ts: keepAliveInitialDelayMillis": "the interface of pg, in milliseconds",
