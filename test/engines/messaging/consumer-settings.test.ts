@@ -25,14 +25,21 @@ it("The prefetch in the configuration of a broker bounds consumers that name non
   expect(usual.map((broker) => prefetchOf(broker, { concurrency: 200 }))).toEqual([200, 200, 200]);
 });
 
-it("The start warns of a prefetch in the configuration of a broker below the concurrency or batches of a consumer", async () => {
-  const app = new App();
+const nothing = () => {};
+
+/** An application whose broker gives few messages at a time, and what it warns of. */
+function narrowApp() {
   const warnings: string[] = [];
-  const nothing = () => {};
+  const app = new App();
   const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
   app.logger = { ...logger, child: () => app.logger };
   // Nothing listens there: the settings are looked at before.
   app.enableAmqp({ url: "amqp://127.0.0.1:1", prefetchCount: 5, connectTimeout: "100ms" });
+  return { app, warnings };
+}
+
+it("The start warns of a prefetch in the configuration of a broker below the concurrency or batches of a consumer", async () => {
+  const { app, warnings } = narrowApp();
   app.onMessage("many", { concurrency: 50 }, nothing);
   app.onMessage("batches", { batch: 100 }, nothing);
   app.onMessage("given", { concurrency: 50, prefetch: 50 }, nothing);
@@ -47,12 +54,7 @@ it("The start warns of a prefetch in the configuration of a broker below the con
 });
 
 it("Only the first worker of a server warns of the settings of consumers", async () => {
-  const app = new App();
-  const warnings: string[] = [];
-  const nothing = () => {};
-  const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
-  app.logger = { ...logger, child: () => app.logger };
-  app.enableAmqp({ url: "amqp://127.0.0.1:1", prefetchCount: 5, connectTimeout: "100ms" });
+  const { app, warnings } = narrowApp();
   app.onMessage("many", { concurrency: 50 }, nothing);
   const { worker } = cluster;
   onTestFinished(() => void Object.assign(cluster, { worker }));
