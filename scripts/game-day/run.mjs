@@ -144,7 +144,17 @@ export async function runGameDay({
 
     const entries = ledger.readAll();
     const read = (kind) => entries.get(kind) ?? [];
-    const verdict = judge({ read, tables: found, faults: happened, machines: machineCount, ordered: broker.ordered });
+    const logged = await logEntries(logs);
+    const verdict = judge({
+      read,
+      tables: found,
+      faults: happened,
+      machines: machineCount,
+      ordered: broker.ordered,
+      alone: logged
+        .filter(({ msg }) => msg.includes("each machine counts for itself"))
+        .map(({ time }) => Date.parse(time)),
+    });
     const title = `game day, seed ${seed}, ${happened.length} faults, broker ${brokerName}`;
     return {
       failures: [...verdict.failures, ...failures],
@@ -152,7 +162,7 @@ export async function runGameDay({
       faults: happened,
       recoveries: recoveries(read("http"), happened),
       memory: { before, after },
-      messages: await logMessages(logs),
+      messages: messagesOf(logged),
       svg: timelineSvg({ http: read("http"), faults: happened, title }),
     };
 
@@ -268,9 +278,9 @@ async function tablesOf({ query }) {
   };
 }
 
-/** How often each message of a warning or an error was logged; numbers in it do not count. */
-async function logMessages(folder) {
-  const counts = new Map();
+/** The warnings and errors that the machines have logged. */
+async function logEntries(folder) {
+  const entries = [];
   for (const name of await readdir(folder)) {
     for (const line of (await readFile(join(folder, name), "utf8")).split("\n")) {
       let entry;
@@ -279,10 +289,18 @@ async function logMessages(folder) {
       } catch {
         continue;
       }
-      if (!/warn|error|fatal/i.test(entry.level)) continue;
-      const text = `${entry.level} ${String(entry.message ?? entry.msg).replaceAll(/\d+/g, "N")}`;
-      counts.set(text, (counts.get(text) ?? 0) + 1);
+      if (/warn|error|fatal/i.test(entry.level)) entries.push({ ...entry, msg: String(entry.message ?? entry.msg) });
     }
+  }
+  return entries;
+}
+
+/** How often each message was logged; numbers in it do not count. */
+function messagesOf(entries) {
+  const counts = new Map();
+  for (const { level, msg } of entries) {
+    const text = `${level} ${msg.replaceAll(/\d+/g, "N")}`;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a);
 }

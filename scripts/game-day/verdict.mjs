@@ -14,14 +14,14 @@ const staleBound = 13_000;
 /** Milliseconds after a fault in which a limit may still be counted by the supervisors of the machines. */
 const limitSlack = 10_000;
 
-export function judge({ read, tables, faults, machines, ordered }) {
+export function judge({ read, tables, faults, machines, ordered, alone = [] }) {
   const failures = [];
   const counts = {};
   const report = (name, list) => {
     if (list.length > 0) failures.push(`${name}: ${list.length}, as ${list[0]}`);
   };
   for (const check of [checkOrders, checkTicks, checkRooms, checkSessions, checkLimits, checkPages, checkErrors]) {
-    check({ read, tables, faults, machines, ordered, report, counts });
+    check({ read, tables, faults, machines, ordered, alone, report, counts });
   }
   report(
     "seen by clients",
@@ -217,15 +217,20 @@ function partsFromStore({ kind, target }) {
   return kind.includes("redis") || kind.startsWith("freeze") || target === "redis" || target === "engines";
 }
 
-/** A limit is exact over all machines. While the store is away the supervisor of each machine counts. */
-function checkLimits({ read, faults, machines, report, counts }) {
+/**
+ * A limit is exact over all machines. While the store is away the supervisor of each machine counts. That is so too where a
+ * machine has logged that it counts alone (`alone`, times): its store was too slow, as on a busy machine.
+ */
+function checkLimits({ read, faults, machines, alone, report, counts }) {
   const wrong = [];
   let exact = 0;
   for (const { key, from, to, allowed, unknown, limit } of read("limited")) {
-    const hurt = faults.some(
-      (fault) =>
-        partsFromStore(fault) && fault.begin < to && (fault.end ?? Number.POSITIVE_INFINITY) + limitSlack > from,
-    );
+    const hurt =
+      alone.some((at) => at > from - limitSlack && at < to + limitSlack) ||
+      faults.some(
+        (fault) =>
+          partsFromStore(fault) && fault.begin < to && (fault.end ?? Number.POSITIVE_INFINITY) + limitSlack > from,
+      );
     const most = hurt ? limit * (machines + 1) : limit;
     const least = hurt || unknown > 0 ? 0 : limit;
     if (allowed > most || allowed < least) wrong.push(`${key}: ${allowed} of ${limit}${hurt ? " in a fault" : ""}`);

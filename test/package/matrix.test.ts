@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
@@ -15,8 +16,9 @@ const compilers = ["5.9", "7"];
 const runtimes = process.platform === "linux" && process.arch === "x64" ? ["20", "22", "24", "26"] : [];
 
 const execute = promisify(execFile);
-const examples = await readdir(join(root, "examples"), { withFileTypes: true });
-const programs = examples.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+const programs = (await readdir(join(root, "examples"))).filter((name) =>
+  existsSync(join(root, "examples", name, "main.ts")),
+);
 const redis = service("redis");
 let folder: string;
 let tools: string;
@@ -69,8 +71,9 @@ describe.skipIf(!isLong)("the published package with other compilers and runtime
     const npm = join(stdout.trim(), "npm/bin/npm-cli.js");
     const args = [npm, "install", await ensurePacked(), "--prefix", target, "--no-audit", "--no-fund"];
     const { stderr } = await execute(runtime(version), args, { cwd: target });
-    // A setting of the user's own that npm does not know is no warning of the package.
-    expect(stderr.split("\n").filter((line) => line !== "" && !line.includes("user config"))).toEqual([]);
+    // A setting of the user's own that npm does not know is no warning of the package, also where `npm test` passes it on.
+    const isOwn = (line: string): boolean => /^npm warn Unknown (user|env) config/i.test(line);
+    expect(stderr.split("\n").filter((line) => line !== "" && !isOwn(line))).toEqual([]);
   });
 });
 

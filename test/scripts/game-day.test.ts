@@ -18,7 +18,12 @@ function faultsOf(seed: number, count: number): string[] {
 }
 
 /** The verdict on a ledger with one order that went well, and these changes. */
-function verdictOn({ entries = {}, tables = {}, faults = [] as Entry[] }: Record<string, unknown> = {}): string[] {
+function verdictOn({
+  entries = {},
+  tables = {},
+  faults = [] as Entry[],
+  alone = [],
+}: Record<string, unknown> = {}): string[] {
   const ledger: Record<string, Entry[]> = {
     order: [{ id: "o1", broke: false, quantity: 2 }],
     ordered: [{ id: "o1" }],
@@ -37,7 +42,7 @@ function verdictOn({ entries = {}, tables = {}, faults = [] as Entry[] }: Record
     ...(tables as object),
   };
   const read = (kind: string): Entry[] => (ledger[kind] ?? []).map((entry, time) => ({ time: String(time), ...entry }));
-  return judge({ read, tables: found, faults: faults as Entry[], machines: 3, ordered: true } as never).failures;
+  return judge({ read, tables: found, faults: faults as Entry[], machines: 3, ordered: true, alone } as never).failures;
 }
 
 describe("the schedule of a game day", () => {
@@ -93,6 +98,12 @@ describe("the verdict on a game day", () => {
     ],
   ])("A failure is found: %s", (name, changes) => {
     expect(verdictOn(changes).join("\n")).toContain(name);
+  });
+
+  it("A machine that has logged that it counts alone may exceed a limit, and only then", () => {
+    const entries = { limited: [{ key: "k", from: 50_000, to: 50_010, allowed: 18, unknown: 0, limit: 10 }] };
+    expect(verdictOn({ entries, alone: [50_005] })).toEqual([]);
+    expect(verdictOn({ entries, alone: [1000] })).toEqual(["limits that were not kept: 1, as k: 18 of 10"]);
   });
 
   it("While machines may be without the store each counts a limit for itself, and no more", () => {

@@ -200,7 +200,7 @@ describe.skipIf(!address)("Groups of Kafka", () => {
     await consumer.close();
     await until(async () => (await second.consumers[0]!.lag()) === 0);
     const twice = [...seen].filter(([, times]) => times > 1).map(([value]) => value);
-    expect(twice.every((value) => value < 20)).toBe(true);
+    expect(twice.filter((value) => value >= 20)).toEqual([]);
   });
 
   it("A member that joins while a transaction is being committed does not handle its messages again", async () => {
