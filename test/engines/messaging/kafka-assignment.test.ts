@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { Assignment } from "../../../src/engines/messaging/kafka/group/assignment.js";
+import { GroupCommits } from "../../../src/engines/messaging/kafka/group/group-commits.js";
+import type { Membership } from "../../../src/engines/messaging/kafka/group/membership.js";
 import { type DeliveryOwner, KafkaDelivery } from "../../../src/engines/messaging/kafka/kafka-delivery.js";
 
 const megabyte = 1024 * 1024;
@@ -50,4 +52,41 @@ it("A frozen partition takes no message and is committed as left in order; when 
   deliver(1, 1n);
   assignment.drop([1]);
   expect([assignment.numbers, assignment.frozen, lost.map(({ offset }) => offset)]).toEqual([[0], [], [1n]]);
+});
+
+it("A consumer that leaves waits for its commits, also if it takes partitions over in the same turn", async () => {
+  const { assignment, deliver } = assigned(1);
+  assignment.done(deliver(0, 0n));
+  const sent: number[][] = [];
+  let take = () => {};
+  const taken = new Promise<void>((resolve) => {
+    take = resolve;
+  });
+  const membership = {
+    async commit(offsets: ReadonlyMap<number, unknown>): Promise<void> {
+      if (offsets.size === 0) return;
+      sent.push([...offsets.keys()]);
+      await taken;
+    },
+  } as Membership;
+  const failed = (error: unknown) => expect.unreachable(String(error));
+  const commits = new GroupCommits({
+    assignment,
+    membership,
+    owner: "me",
+    broadcast: false,
+    accepted: () => {},
+    failed,
+  });
+  onTestFinished(() => commits.stop());
+  let left = false;
+  const leaving = commits.handOver().then(() => {
+    left = true;
+  });
+  const added = commits.takeOver([]);
+  await vi.waitFor(() => expect(sent).toEqual([[0]]));
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(left).toBe(false);
+  take();
+  await Promise.all([leaving, added]);
 });

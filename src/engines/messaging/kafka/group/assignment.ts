@@ -204,11 +204,11 @@ export class Assignment {
     }
   }
 
-  /** Offsets that have changed since the last call. */
-  takeCommittable(all = false): Map<number, GroupOffset> {
+  /** Offsets of these partitions that have changed since the last call. */
+  takeCommittable(all = false, numbers: Iterable<number> = this.#partitions.keys()): Map<number, GroupOffset> {
     const offsets = new Map<number, GroupOffset>();
-    for (const [number, partition] of this.#partitions) {
-      const offset = partition.takeCommittable(this.#ownerOf(number), all);
+    for (const number of numbers) {
+      const offset = this.#partitions.get(number)?.takeCommittable(this.#ownerOf(number), all) ?? null;
       if (offset !== null) offsets.set(number, offset);
     }
     return offsets;

@@ -56,11 +56,12 @@ export class GroupCommits {
   }
 
   /** These partitions are ours from now on. */
-  async takeOver(numbers: Iterable<number>): Promise<void> {
+  async takeOver(numbers: readonly number[]): Promise<void> {
     const { assignment, membership } = this.#parts;
     // A partition without an offset would begin at the end or the start again when the group is shared again.
     assignment.touch(numbers);
-    const offsets = this.#take(true);
+    // Those alone: whoever waits for a flush relies on its own request for all others.
+    const offsets = this.#take(true, numbers);
     try {
       await membership.commit(offsets);
     } catch (error) {
@@ -100,9 +101,9 @@ export class GroupCommits {
     clearInterval(this.#behind);
   }
 
-  #take(all: boolean): Map<number, GroupOffset> {
+  #take(all: boolean, numbers?: readonly number[]): Map<number, GroupOffset> {
     if (this.#transactions > 0) return new Map();
-    const offsets = this.#parts.assignment.takeCommittable(all);
+    const offsets = this.#parts.assignment.takeCommittable(all, numbers);
     return this.#parts.broadcast ? new Map() : offsets;
   }
 }
