@@ -6,7 +6,9 @@
  * `start` takes the service from the machine or installs it, starts it on the private port with its data in the
  * temporary folder, and resolves, when it is ready, to the value of the environment variable and a way to stop it. It
  * throws if the service is not available. A test file requests it with `service("redis")` of test/support/service.ts, or
- * names its variable, as the tests of packages in examples/ do. A service that needs another names it in `needs`; it is started after it, and finds it in the `env` given to `start`.
+ * names its variable, as the tests of packages in examples/ do; `isLong ? service("django")` is a request of
+ * `npm test -- --all` only. A service that needs another names it in `needs`; it is started after it, and finds it in the
+ * `env` given to `start`.
  */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -63,9 +65,12 @@ export async function neededServices(folders, filters = [], known = services) {
   const paths = names.flatMap((list, index) => list.map((name) => join(folders[index], name))).filter(isTest);
   const chosen = paths.filter((path) => filters.some((filter) => path.includes(filter)));
   const texts = await Promise.all((chosen.length > 0 ? chosen : paths).map((path) => readFile(path, "utf8")));
-  const asked = known.filter(({ name, env }) =>
-    texts.some((text) => text.includes(`service("${name}")`) || text.includes(`process.env.${env};`)),
-  );
+  const asked = known.filter(({ name, env }) => {
+    const call = `service("${name}")`;
+    const isAsked = (text) =>
+      (process.env.STOA_LONG === "1" ? text : text.replaceAll(`isLong ? ${call}`, "")).includes(call);
+    return texts.some((text) => isAsked(text) || text.includes(`process.env.${env};`));
+  });
   const needed = new Set(asked.flatMap(({ needs = [] }) => needs));
   return known.filter((service) => asked.includes(service) || needed.has(service.name));
 }

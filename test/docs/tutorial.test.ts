@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../scripts/process.mjs";
 import { installPackage, root } from "../support/installed-package.js";
+import { isLong } from "../support/long.js";
 import { printedUrl } from "../support/printed-url.js";
 
 let folder: string;
@@ -38,24 +39,27 @@ async function node(args: string[], env: NodeJS.ProcessEnv): Promise<string> {
 const stoa = "node_modules/stoa/dist/cli/main.js";
 
 describe("the tutorial", { timeout: 600_000 }, () => {
-  it("The bookshop is migrated, compiles, passes its tests, and serves from its compiled files", async () => {
-    expect(await node([stoa, "migrate", "make"], env)).toContain("wrote migrations/0001_initial.ts");
-    expect(await node([stoa, "migrate", "up"], env)).toContain("applied 0001_initial");
-    await node([join(root, "node_modules/typescript/bin/tsc")], env);
-    expect(await node(["--test", "dist/test/shop.test.js"], env)).toMatch(/pass 3/);
-    // An image has neither the sources nor the settings of development.
-    for (const name of ["src", "migrations", "stoa.config.ts", ".env.development"]) {
-      await rm(join(folder, name), { recursive: true });
-    }
-    expect(await node([stoa, "migrate", "up"], production)).toContain("applied 0001_initial");
-    const server = spawn(process.execPath, ["dist/src/main.js", "--port", "0"], { cwd: folder, env: production });
-    try {
-      const url = await printedUrl(server);
-      const paths = ["/books", "/docs", "/health/ready", "/metrics"];
-      const statuses = await Promise.all(paths.map(async (path) => (await fetch(url + path)).status));
-      expect(statuses).toEqual([200, 200, 200, 200]);
-    } finally {
-      server.kill("SIGKILL");
-    }
-  });
+  it.runIf(isLong)(
+    "The bookshop is migrated, compiles, passes its tests, and serves from its compiled files",
+    async () => {
+      expect(await node([stoa, "migrate", "make"], env)).toContain("wrote migrations/0001_initial.ts");
+      expect(await node([stoa, "migrate", "up"], env)).toContain("applied 0001_initial");
+      await node([join(root, "node_modules/typescript/bin/tsc")], env);
+      expect(await node(["--test", "dist/test/shop.test.js"], env)).toMatch(/pass 3/);
+      // An image has neither the sources nor the settings of development.
+      for (const name of ["src", "migrations", "stoa.config.ts", ".env.development"]) {
+        await rm(join(folder, name), { recursive: true });
+      }
+      expect(await node([stoa, "migrate", "up"], production)).toContain("applied 0001_initial");
+      const server = spawn(process.execPath, ["dist/src/main.js", "--port", "0"], { cwd: folder, env: production });
+      try {
+        const url = await printedUrl(server);
+        const paths = ["/books", "/docs", "/health/ready", "/metrics"];
+        const statuses = await Promise.all(paths.map(async (path) => (await fetch(url + path)).status));
+        expect(statuses).toEqual([200, 200, 200, 200]);
+      } finally {
+        server.kill("SIGKILL");
+      }
+    },
+  );
 });

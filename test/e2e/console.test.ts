@@ -59,7 +59,7 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     const app = new App().install(mail);
     app.logger = quiet;
     app.enableLivePage().enableDatabase("pglite:").enableEventSourcing("memory");
-    app.enableSaga({ poll: "50ms", admin: {} }).enableJobs({ poll: "50ms", admin: { path: "/ops/jobs" } });
+    app.enableSaga({ admin: {} }).enableJobs({ admin: { path: "/ops/jobs" } });
     app.healthCheck("shop", () => true);
     app.get("/books/{id}", { tags: ["books"], summary: "One book" }, () => ({ title: "Emma" }));
     app.saga(order);

@@ -28,7 +28,7 @@ describe.skipIf(!executablePath)("messages on the live page", { timeout: 120_000
   beforeAll(async () => {
     app.logger = quiet;
     app.enableDatabase("pglite:").enableMemoryBroker().enableLivePage();
-    app.enableOutbox({ attempts: 1, poll: "50ms" });
+    app.enableOutbox({ attempts: 1 });
     messagingState(hostOf(app)).replacement = () => new PickyBroker();
     app.onMessage("orders", { inbox: true, retry: { attempts: 2, delay: 0.001 } }, (message) => {
       if (message.value === "bad") throw new Error("no stock");

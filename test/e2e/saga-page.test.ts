@@ -54,10 +54,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
     app = new App();
     app.logger = quiet;
-    app
-      .enableDatabase("pglite:")
-      .enableSaga({ poll: "50ms", backoff: "30ms", admin: {} })
-      .enableJobs({ poll: "50ms", admin: {} });
+    app.enableDatabase("pglite:").enableSaga({ backoff: "30ms", admin: {} }).enableJobs({ admin: {} });
     app.saga(checkout);
     const job = app.job<string>("report", { retries: 0 }, async (value, { progress }) => {
       await progress({ done: 3, total: 4 });

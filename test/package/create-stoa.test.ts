@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import manifest from "../../package.json" with { type: "json" };
 import createManifest from "../../packages/create-stoa/package.json" with { type: "json" };
 import { root, unpackPackage } from "../support/installed-package.js";
+import { isLong } from "../support/long.js";
 
 const execute = promisify(execFile);
 
@@ -87,19 +88,22 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
     await app.stop();
   });
 
-  it("An application of the template events compiles, passes its tests, and migrates and serves from its compiled files", async () => {
-    const app = await Application.create("events");
-    await app.buildAndTest();
-    const env = { DATABASE_URL: "pglite:./data", BROKER_URL: "memory:" };
-    expect(await app.run("migrate", { DATABASE_URL: env.DATABASE_URL })).toContain("applied 0001_initial");
-    expect(await app.run("seed", { DATABASE_URL: env.DATABASE_URL })).toContain("seeded by dist/src/seed.js");
-    const url = await app.serve(env);
-    expect((await post(`${url}/orders`, { id: "o1", customer: "Ann", sku: "cup", quantity: 2 })).status).toBe(200);
-    await expect.poll(async () => (await fetch(`${url}/orders/o1`)).json()).toMatchObject({ status: "confirmed" });
-    await expect.poll(async () => (await fetch(`${url}/shipments`)).json()).toMatchObject([{ orderId: "o1" }]);
-    expect((await fetch(`${url}/_sagas`)).status).toBe(404);
-    await app.stop();
-  });
+  it.runIf(isLong)(
+    "An application of the template events compiles, passes its tests, and migrates and serves from its compiled files",
+    async () => {
+      const app = await Application.create("events");
+      await app.buildAndTest();
+      const env = { DATABASE_URL: "pglite:./data", BROKER_URL: "memory:" };
+      expect(await app.run("migrate", { DATABASE_URL: env.DATABASE_URL })).toContain("applied 0001_initial");
+      expect(await app.run("seed", { DATABASE_URL: env.DATABASE_URL })).toContain("seeded by dist/src/seed.js");
+      const url = await app.serve(env);
+      expect((await post(`${url}/orders`, { id: "o1", customer: "Ann", sku: "cup", quantity: 2 })).status).toBe(200);
+      await expect.poll(async () => (await fetch(`${url}/orders/o1`)).json()).toMatchObject({ status: "confirmed" });
+      await expect.poll(async () => (await fetch(`${url}/shipments`)).json()).toMatchObject([{ orderId: "o1" }]);
+      expect((await fetch(`${url}/_sagas`)).status).toBe(404);
+      await app.stop();
+    },
+  );
 });
 
 interface Manifest {

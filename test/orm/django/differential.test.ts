@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { bindDatabase, createTables, Q } from "../../../src/entry/orm.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { differences } from "./differences.js";
 import { Book, fill, shop } from "./models.js";
@@ -11,7 +12,7 @@ import { lookupPairs, type Pair, pairs } from "./pairs.js";
 import { combined, leavesOf, randomTrees, type Tree } from "./trees.js";
 
 const server = service("postgres") ?? "";
-const python = service("django") ?? "";
+const python = (isLong ? service("django") : undefined) ?? "";
 
 type Result = { readonly value: unknown } | { readonly error: string };
 
