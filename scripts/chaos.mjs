@@ -2,10 +2,10 @@
  * The chaos rig: producers, workers, brokers and databases are killed, stopped, starved and cut off at random, and then a
  * ledger is checked for lost, doubled, stuck and reordered messages, events, sagas and jobs.
  *
- *     node scripts/chaos.mjs [subject ...] [--seconds 15] [--seed 7] [--long] [--log]
+ *     node scripts/chaos.mjs [subject ...] [--seconds 15] [--seed 7] [--repeat 3] [--long] [--log]
  *
  * It prints the seed, the faults and the counts. The exit code is 1 if a subject has failed. `--long` is five minutes, with
- * restarts of brokers. `--log` prints each fault when it begins.
+ * restarts of brokers. `--log` prints each fault when it begins. `--repeat` runs each subject so many times with the same seed.
  */
 import { parseArgs } from "node:util";
 import { runSubject } from "./chaos/rig.mjs";
@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
   options: {
     seconds: { type: "string" },
     seed: { type: "string" },
+    repeat: { type: "string", default: "1" },
     long: { type: "boolean", default: false },
     log: { type: "boolean", default: false },
   },
@@ -30,7 +31,8 @@ if (unknown !== undefined) {
 }
 
 console.log(`seed ${seed}, ${seconds} s for each subject`);
-for (const subject of subjects.filter(({ name }) => names.includes(name))) {
+const chosen = subjects.filter(({ name }) => names.includes(name));
+for (const subject of chosen.flatMap((each) => Array(Number(values.repeat)).fill(each))) {
   const log = values.log ? (line) => console.log(`${new Date().toISOString()} ${line}`) : undefined;
   const { skipped, faults, counts, failures } = await runSubject(subject, { seed, seconds, long: values.long, log });
   if (skipped) {

@@ -11,10 +11,11 @@ import { SagaAdmin } from "../../src/patterns/saga/admin.js";
 import { SagaStorage } from "../../src/patterns/saga/storage.js";
 import { sagaTables } from "../../src/patterns/saga/tables.js";
 import { makeDatabase } from "../engines/db/engines.js";
+import { isLong } from "../support/long.js";
 import { service } from "../support/service.js";
 
 const server = service("postgres");
-const waiting = 200_000;
+const waiting = isLong ? 1_000_000 : 200_000;
 
 interface Plan {
   readonly "Node Type": string;
@@ -29,7 +30,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   beforeAll(async () => {
     const made = await makeDatabase(server!);
     drop = made.drop;
-    db = await openDatabase(made.url);
+    db = await openDatabase({ url: made.url, statementTimeout: "4m" });
     for (const tables of [jobTables, sagaTables, outboxTables]) await installTables(db, "stoa", tables);
     const soon = "clock_timestamp() + interval '1 hour' + n * interval '1 millisecond'";
     await db.script(`
@@ -72,6 +73,20 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
         explain(text, params).then(() => ({ rowCount: 0, command: "" })),
     };
     return { counted: counted as unknown as Database, blocks };
+  };
+  /** Rows whose work ends while another transaction is open. */
+  const ended = 20_000;
+  const past = "clock_timestamp() - (1 + random()) * interval '1 minute'";
+  /** Adds such rows, and runs a function while a transaction sees them. */
+  const besideLong = async (table: string, columns: string, run: () => Promise<void>) => {
+    await db.execute(`insert into stoa.${table} (${columns} from generate_series(1, ${ended}) n`);
+    await db.transaction(
+      async (tx) => {
+        await tx.fetchval(`select count(*) from stoa.${table}`);
+        await run();
+      },
+      { isolation: "repeatable read" },
+    );
   };
   /** Far more than the ten rows that are due take, and far fewer than the rows that wait. */
   const few = 1000;
@@ -120,7 +135,6 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   });
 
   it("A claim beside a long transaction reads few blocks from the place on where jobs that have ended stop", async () => {
-    const ended = 20_000;
     await db.execute(
       `insert into stoa.jobs (name, value, priority, run_at) select 'ended', '{}', 0, clock_timestamp() - (1 + random()) * interval '1 minute'
        from generate_series(1, ${ended})`,
@@ -185,5 +199,63 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     await outbox.promote("kafka");
     expect(blocks).toHaveLength(4);
     expect(Math.max(...blocks)).toBeLessThan(few);
+  });
+
+  it("A claim of sagas and the look for the next one, too, read few blocks beside a long transaction", async () => {
+    const known = [{ name: "ended", version: 1, steps: "step a" }];
+    const sagas = new SagaStorage(db, "stoa", "me", 6000);
+    const { counted, blocks } = counting();
+    const counter = new SagaStorage(counted, "stoa", "me", 6000);
+    await besideLong(
+      "sagas",
+      `wake_at, name, version, input, id) select ${past}, 'ended', 1, '{}', 'ended ' || n`,
+      async () => {
+        await db.execute(
+          "update stoa.sagas set status = 'completed', finished_at = clock_timestamp() where name = 'ended'",
+        );
+        const low = await sagas.lowest(known);
+        await db.execute("insert into stoa.sagas (name, version, input, id) values ('ended', 1, '{}', 'last')");
+        for (const from of [0, low]) {
+          await counter.claim(known, 10, [], from);
+          await counter.nextDue(known, from);
+        }
+        expect(await sagas.nextDue(known, low)).toBeLessThan(0);
+        expect(await sagas.claim(known, 10, [], low)).toMatchObject([{ id: "last" }]);
+      },
+    );
+    expect(Math.min(...blocks.slice(0, 2))).toBeGreaterThan(few / 4);
+    expect(Math.max(...blocks.slice(2))).toBeLessThan(few / 10);
+  });
+
+  it("A claim of jobs with limits of keys, too, reads few blocks beside a long transaction", async () => {
+    const jobs = new JobStorage(db, "stoa", "me", 6000);
+    const { counted, blocks } = counting();
+    const rest = { after: "", most: 10, rooms: new Map<string, number>() };
+    await besideLong(
+      "jobs",
+      `run_at, name, value, limit_key) select ${past}, 'ended', '{}', 'k' || n % 100`,
+      async () => {
+        await db.execute("update stoa.jobs set status = 'done', finished_at = clock_timestamp() where name = 'ended'");
+        const low = await jobs.lowest("ended");
+        const job = { name: "ended", key: null, value: "1", delay: 0, priority: 0, limitKey: "k7" };
+        const { id } = await jobs.insert(job, db);
+        for (const from of [0, low]) await jobs.claimByKey("ended", 10, [], from, { ...rest, within: counted });
+        expect(await jobs.claimByKey("ended", 10, [], low, { ...rest, within: db })).toMatchObject([{ id }]);
+      },
+    );
+    expect(blocks[0]).toBeGreaterThan(few);
+    expect(blocks[1]).toBeLessThan(few / 2);
+  });
+
+  it("Beside a long transaction the relay reads a block for dozens of messages that were published since", async () => {
+    const { counted, blocks } = counting();
+    const outbox = new OutboxStorage(counted, "stoa");
+    const columns = `broker, topic, message_id, headers, size) select 'ended', 't', n, '{}', 1`;
+    await besideLong("outbox", columns, async () => {
+      await db.execute("delete from stoa.outbox where broker = 'ended'");
+      await outbox.ready("ended", 500, []);
+      await outbox.nextDue("ended");
+    });
+    expect(Math.max(...blocks)).toBeLessThan(ended / 24);
   });
 });

@@ -3,6 +3,7 @@ import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
 import { Doorbell } from "../../durable/doorbell.js";
 import { type Gate, gateOf } from "../../durable/gate.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
+import { LowMark } from "../../durable/low-mark.js";
 import { pulseOf, watched } from "../../durable/pulse.js";
 import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js";
 import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
@@ -18,7 +19,6 @@ import { didYouMean } from "../../kit/suggest.js";
 import { backoff } from "../../kit/time/backoff.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
-import { Claims } from "./claims.js";
 import { LimitedClaims } from "./limits.js";
 import { checked, keyOf, type NewJob, newJob } from "./new-job.js";
 import { NextDue } from "./next-due.js";
@@ -98,7 +98,7 @@ export class Jobs {
     this.#names.push(job.name);
     const due = new NextDue(this.storage, job.name);
     const limited = job.limit || job.keyLimit ? new LimitedClaims(this.storage, job) : null;
-    const claims = limited ?? new Claims(this.storage, job.name);
+    const mark = new LowMark(() => this.storage.lowest(job.name));
     const worker = new LeasedWorker<JobRow>(
       {
         name: `jobs '${job.name}'`,
@@ -108,7 +108,10 @@ export class Jobs {
         gate: this.#gate,
       },
       {
-        claim: (limit, inProgress) => claims.claim(limit, inProgress),
+        claim: (limit, inProgress) =>
+          mark.claim(
+            (low) => limited?.claim(limit, inProgress, low) ?? this.storage.claim(job.name, limit, inProgress, low),
+          ),
         renew: (items) => this.storage.renew(items),
         nextDue: async () => limited?.wait ?? due.next(),
         run: (row, signals, end) => this.#run(job, row, signals, end),

@@ -2,7 +2,7 @@ import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import { freeText } from "../../durable/silent-workers.js";
 import type { Queries } from "../../engines/db/database.js";
 import type { JobSettings, LimitSettings } from "./options.js";
-import type { JobRow, JobStorage } from "./storage.js";
+import type { JobRow, JobStorage, KeyPlace } from "./storage.js";
 
 /** The begins of jobs of one key: those in progress, and those of the time that the limits look at. */
 interface Begun {
@@ -42,7 +42,7 @@ export class LimitedClaims {
     return this.#wait;
   }
 
-  claim(limit: number, inProgress: readonly string[]): Promise<JobRow[]> {
+  claim(limit: number, inProgress: readonly string[], low = 0): Promise<JobRow[]> {
     return boundedTransaction(this.#storage.db, async (tx) => {
       const { name, limit: all, keyLimit } = this.#job;
       await tx.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`${this.#starts} ${name}`]);
@@ -56,9 +56,11 @@ export class LimitedClaims {
       const count = Math.min(limit, whole.count);
       const rows: JobRow[] = [];
       const withoutKey = keyLimit !== undefined;
-      const others = (left: number) => this.#storage.claim(name, left, inProgress, 0, { within: tx, withoutKey });
+      const others = (left: number) => this.#storage.claim(name, left, inProgress, low, { within: tx, withoutKey });
+      const byKey = (left: number, place: KeyPlace) =>
+        this.#storage.claimByKey(name, left, inProgress, low, { within: tx, ...place });
       if (keyLimit === undefined) rows.push(...(await others(count)));
-      else rows.push(...(await this.#byKey(tx, count, inProgress, keyLimit, begun, others)));
+      else rows.push(...(await this.#byKey(count, keyLimit, begun, byKey, others)));
       if (rows.length === whole.count) this.#wait = 0;
       await tx.execute(
         `insert into ${this.#starts} (job_id, token, name, key)
@@ -70,11 +72,10 @@ export class LimitedClaims {
   }
 
   async #byKey(
-    tx: Queries,
     limit: number,
-    inProgress: readonly string[],
     bounds: LimitSettings,
     begun: readonly Begun[],
+    byKey: (left: number, place: KeyPlace) => Promise<JobRow[]>,
     others: (left: number) => Promise<JobRow[]>,
   ): Promise<JobRow[]> {
     const rooms = new Map(begun.map((one) => [one.key, roomOf(bounds, one)]));
@@ -83,12 +84,7 @@ export class LimitedClaims {
     const most = Math.min(limit, bounds.running ?? limit, bounds.starts ?? limit);
     const left = new Map([...rooms].map(([key, { count }]) => [key, count]));
     const claim = async (after: string, count: number): Promise<JobRow[]> => {
-      const rows = await this.#storage.claimByKey(this.#job.name, count, inProgress, {
-        within: tx,
-        after,
-        most,
-        rooms: left,
-      });
+      const rows = await byKey(count, { after, most, rooms: left });
       for (const { limitKey } of rows) left.set(limitKey!, (left.get(limitKey!) ?? most) - 1);
       return rows;
     };

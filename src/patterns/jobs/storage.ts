@@ -33,6 +33,15 @@ export interface JobOutcome {
   readonly retryAfter?: number;
 }
 
+/** The keys whose jobs are claimed. */
+export interface KeyPlace {
+  /** Keys after this one. */
+  readonly after: string;
+  /** The most jobs of a key, unless `rooms` has another number for it. */
+  readonly most: number;
+  readonly rooms: ReadonlyMap<string, number>;
+}
+
 /** Times until the next job: milliseconds, null if there is none. */
 export interface JobLook {
   /** The time of this look, in seconds of the clock of the database. */
@@ -213,14 +222,11 @@ export class JobStorage {
     name: string,
     limit: number,
     inProgress: readonly string[],
-    {
-      within,
-      after,
-      most,
-      rooms,
-    }: { within: Queries; after: string; most: number; rooms: ReadonlyMap<string, number> },
+    low: number,
+    { within, after, most, rooms }: KeyPlace & { within: Queries },
   ): Promise<JobRow[]> {
-    const next = `select j.limit_key from ${this.table} j where j.name = $1 and j.finished_at is null and j.limit_key`;
+    const next = `select j.limit_key from ${this.table} j
+      where j.name = $1 and j.finished_at is null and j.run_at >= to_timestamp($10) and j.limit_key`;
     return within.fetch<JobRow>(
       `with recursive k as (
          select (${next} > $6 and not exists (select from ${this.pauses} where name = $1) order by j.limit_key limit 1) as key
@@ -229,12 +235,12 @@ export class JobStorage {
        ${this.#claimed(`select due.id from k cross join lateral (
            select j.id from ${this.table} j
            where j.name = $1 and j.finished_at is null and j.limit_key = k.key and j.run_at <= statement_timestamp()
-             and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
+             and j.run_at >= to_timestamp($10) and ${freeText(this.schema, "j", "statement_timestamp()")} and j.id <> all ($5::bigint[])
            order by j.priority desc, j.run_at, j.id
            limit coalesce((select r.room from unnest($8::text[], $9::int[]) r (key, room) where r.key = k.key), $7)
            for update skip locked) due
          limit $4`)}`,
-      [name, this.owner, this.leaseMs, limit, inProgress, after, most, [...rooms.keys()], [...rooms.values()]],
+      [name, this.owner, this.leaseMs, limit, inProgress, after, most, [...rooms.keys()], [...rooms.values()], low],
     );
   }
 

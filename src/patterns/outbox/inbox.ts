@@ -66,15 +66,15 @@ export class PostgresInbox implements Inbox {
     }
   }
 
-  /** Deletes ids that are too old or too many. */
+  /** Deletes ids that are too old or too many; none of the same time as the last one that is kept. */
   async sweep(): Promise<number> {
     const { inbox, inboxCount } = this.settings;
     for (let total = 0; ; ) {
       const { rowCount } = await this.db.execute(
         `delete from ${this.#table} where (consumer, message_id) in (
            select consumer, message_id from ${this.#table}
-           where handled_at <= greatest(statement_timestamp() - $1 * interval '1 second',
-             (select handled_at from ${this.#table} order by handled_at desc offset $2 limit 1))
+           where handled_at < greatest(statement_timestamp() - $1 * interval '1 second', case when $2 = 0 then 'infinity'
+             else (select handled_at from ${this.#table} order by handled_at desc offset $2 - 1 limit 1) end)
            order by handled_at limit ${deletedAtOnce} for update skip locked)`,
         [inbox, inboxCount],
       );

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { Doorbell } from "../../durable/doorbell.js";
 import { gateOf } from "../../durable/gate.js";
 import { LeasedWorker } from "../../durable/leased-worker.js";
+import { LowMark } from "../../durable/low-mark.js";
 import { pulseOf } from "../../durable/pulse.js";
 import { addingSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
@@ -95,13 +96,16 @@ export class Sagas {
     await this.#sweeper.unpark(this.definitions);
     const running = (): string[] => this.#worker?.running() ?? [];
     this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner, running });
+    const mark = new LowMark(() => this.storage.lowest(this.definitions));
     this.#worker = new LeasedWorker<SagaRow>(
       { name: "sagas", concurrency, leaseMs, pollMs: milliseconds(this.config.poll), gate: gateOf(this.db) },
       {
         claim: async (limit, inProgress) =>
-          this.#definitions.size === 0 ? [] : this.storage.claim(this.definitions, limit, inProgress),
+          this.#definitions.size === 0
+            ? []
+            : mark.claim((low) => this.storage.claim(this.definitions, limit, inProgress, low)),
         renew: (items) => this.storage.renew(items),
-        nextDue: async () => (this.#definitions.size === 0 ? null : this.storage.nextDue(this.definitions)),
+        nextDue: async () => (this.#definitions.size === 0 ? null : this.storage.nextDue(this.definitions, mark.low)),
         run: (row, signals, end) =>
           void drive(this.#definitions.get(`${row.name} ${row.version}`)!, row, parts, signals).then(
             end,

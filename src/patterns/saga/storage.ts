@@ -126,18 +126,32 @@ export class SagaStorage {
   }
 
   /** The time of the statement, unlike `clock_timestamp()`, is a bound for the index: sagas that sleep are not read. */
-  claim(known: readonly Known[], limit: number, inProgress: readonly string[] = []): Promise<SagaRow[]> {
+  claim(known: readonly Known[], limit: number, inProgress: readonly string[] = [], low = 0): Promise<SagaRow[]> {
     return this.db.fetch<SagaRow>(
       `update ${this.sagas} s
        set owner = $4, token = token + 1, lease_until = clock_timestamp() + $5 * interval '1 millisecond'
        where id in (
          select id from ${this.sagas} s
          where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) <= statement_timestamp()
+           and greatest(wake_at, lease_until) >= to_timestamp($8)
            and ${freeText(this.schema, "s", "statement_timestamp()")} and ${knownText("s", 1)} and s.id <> all ($7::text[])
          order by greatest(wake_at, lease_until) limit $6 for update skip locked)
        returning ${rowFields}`,
-      [...knownParams(known), this.owner, this.leaseMs, limit, inProgress],
+      [...knownParams(known), this.owner, this.leaseMs, limit, inProgress, low],
     );
+  }
+
+  /** A time before all sagas that are free, for the lower bound of claims: in seconds, and a second ago at the latest. */
+  async lowest(known: readonly Known[]): Promise<number> {
+    const found = await this.db.fetchval<number>(
+      `with t as materialized (select statement_timestamp() - interval '1 second' as low)
+       select extract(epoch from coalesce((select greatest(wake_at, lease_until) from ${this.sagas} s
+         where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) < t.low
+           and ${freeText(this.schema, "s", "statement_timestamp()")} and ${knownText("s", 1)}
+         order by greatest(wake_at, lease_until) limit 1) - interval '1 millisecond', t.low))::float8 from t`,
+      knownParams(known),
+    );
+    return found!;
   }
 
   /** A saga that was given back has no owner, and its lease is not extended again. */
@@ -155,14 +169,14 @@ export class SagaStorage {
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
   }
 
-  /** Milliseconds until the next saga that this program knows is due; null if there is none. */
-  nextDue(known: readonly Known[]): Promise<number | null> {
+  /** Milliseconds until the next saga that this program knows is due, at `low` or later; null if there is none. */
+  nextDue(known: readonly Known[], low = 0): Promise<number | null> {
     return this.db.fetchval<number>(
       `select (extract(epoch from greatest(wake_at, lease_until) - clock_timestamp()) * 1000)::float8
        from ${this.sagas} s where finished_at is null and status <> 'parked' and greatest(wake_at, lease_until) < 'infinity'
-         and ${knownText("s", 1)}
+         and greatest(wake_at, lease_until) >= to_timestamp($4) and ${knownText("s", 1)}
        order by greatest(wake_at, lease_until) limit 1`,
-      knownParams(known),
+      [...knownParams(known), low],
     );
   }
 

@@ -129,7 +129,6 @@ it("Messages that arrive between a pause and the broker's notice of it wait in t
   const consumer = new AmqpConsumer(link, { prefetch: 10 } as ConsumeRequest, sink, {
     sendLater: async () => {},
     turns: new Turns(),
-    unread: new Set(),
   });
   const queues = { queue: "queue", suspects: null };
   await consumer.open({ declareConsumer: async () => queues } as unknown as Topology);

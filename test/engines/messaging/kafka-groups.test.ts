@@ -3,6 +3,7 @@ import { createKafkaBroker, type Message, type Messaging } from "stoa/messaging"
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GroupOffsets } from "../../../src/engines/messaging/kafka/group/group-offsets.js";
 import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { clients, gate, uniqueTopic, until } from "./harness.js";
 
@@ -243,34 +244,61 @@ describe.skipIf(!address)("Groups of Kafka", () => {
     expect(out).toHaveLength(total);
   });
 
-  it("A consumer works on while its group waits for a member that is dead", async () => {
+  /** A consumer whose group waits for a member that is dead, since another one joins. */
+  async function waiting() {
     const [first, second] = [await open(), await open()];
     const [name, group] = [uniqueTopic(), uniqueTopic("waiting")];
-    const joined = vi.spyOn(Consumer.prototype, "joinGroup");
-    onTestFinished(() => joined.mockRestore());
+    const { all, partitionsOf } = members();
     const seen: unknown[] = [];
     await first.subscribe(name, { group }, ({ value }) => void seen.push(value));
-    const member = joined.mock.contexts[0] as Consumer;
+    const member = all()[0]!;
+    await until(() => member.lastHeartbeat !== null, "the group has heard of the consumer");
     // It gives no sign of life, and its session ends in a minute.
     const times = { sessionTimeout: 60_000, rebalanceTimeout: 60_000, heartbeatInterval: 59_000 };
     const dead = new Consumer({ clientId: "dead", bootstrapBrokers: [address!], groupId: group, ...times });
     dead.topics.track(name);
     await dead.joinGroup({});
-    await until(() => member.assignments?.[0]?.partitions.length !== 3, "the partitions are shared");
+    await until(() => partitionsOf(member).length !== 3, "the partitions are shared");
     const changing = new Promise<void>((resolve) => member.once("consumer:group:rebalance" as never, resolve as never));
-    let ready = false;
-    const joining = second.subscribe(name, { group }, () => {}).then(() => void (ready = true));
+    const state = { joined: false };
+    const joining = second.subscribe(name, { group }, () => {}).then(() => void (state.joined = true));
     await changing;
-    await first.publishBatch(
-      name,
-      Array.from({ length: 30 }, (_, value) => ({ value })),
-    );
+    const publishSome = () => publish(first, name, 30, 30);
+    const end = async () => {
+      await dead.leaveGroup();
+      await joining;
+      await dead.close();
+    };
+    return { seen, all, state, publishSome, end };
+  }
+
+  it("A consumer works on while its group waits for a member that is dead", async () => {
+    const { seen, state, publishSome, end } = await waiting();
+    await publishSome();
     await until(() => seen.length > 0, "a message is handled");
-    expect(ready).toBe(false);
-    await dead.leaveGroup();
-    await joining;
-    await dead.close();
+    expect(state.joined).toBe(false);
+    await end();
   });
+
+  it.runIf(isLong)(
+    "A consumer keeps its partitions while its group waits for longer than a session and a request",
+    async () => {
+      const { seen, all, state, publishSome, end } = await waiting();
+      const start = performance.now();
+      // The session is 6 seconds, and requests have 30.
+      while (performance.now() - start < 40_000) {
+        const before = seen.length;
+        await publishSome();
+        await until(() => seen.length > before, "a message is handled");
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }
+      expect(state.joined).toBe(false);
+      await end();
+      // A consumer that lost its partitions would have begun again as a new member.
+      expect(all()).toHaveLength(3);
+    },
+    120_000,
+  );
 
   it("A message that waits for its next attempt holds up those of its key alone, in the order of the key", async () => {
     const client = await open();

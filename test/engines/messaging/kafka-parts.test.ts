@@ -4,8 +4,14 @@ import { Commits } from "../../../src/engines/messaging/kafka/group/commits.js";
 import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
 import { readProgress, writeProgress } from "../../../src/engines/messaging/kafka/group/progress.js";
 import { readSubscription, writeSubscription } from "../../../src/engines/messaging/kafka/group/subscription.js";
-import type { KafkaClientConsumer, KafkaJoinApi, KafkaLibrary } from "../../../src/engines/messaging/kafka/library.js";
+import type {
+  KafkaClientConsumer,
+  KafkaConnectionPool,
+  KafkaJoinApi,
+  KafkaLibrary,
+} from "../../../src/engines/messaging/kafka/library.js";
 import { Partition } from "../../../src/engines/messaging/kafka/partition.js";
+import { deferred } from "../../../src/kit/deferred.js";
 import fc from "../../support/properties.js";
 
 const entry = (offset: bigint) => ({ offset, over: false });
@@ -126,15 +132,20 @@ describe("commits", () => {
     onTestFinished(() => void vi.useRealTimers());
     let due: bigint | null = null;
     const done: bigint[] = [];
-    let [refused, accepted] = [false, 0];
+    let [refused, accepted, sent] = [false, 0, 0];
+    let held: Promise<unknown> = Promise.resolve();
     const commits = new Commits({
       take: () => {
         const offsets = new Map(due === null ? [] : [[0, { offset: due, metadata: "" }]]);
         due = null;
         return offsets;
       },
-      restore: () => {},
+      restore: (offsets) => {
+        due ??= offsets.get(0)!.offset;
+      },
       commit: async (offsets) => {
+        sent++;
+        await held;
         if (refused) throw Object.assign(new Error("the group is being shared"), { apiId: "REBALANCE_IN_PROGRESS" });
         done.push(...[...offsets.values()].map(({ offset }) => offset));
       },
@@ -149,7 +160,16 @@ describe("commits", () => {
     const refuse = (value: boolean) => {
       refused = value;
     };
-    return { commits, done, move, turn, refuse, accepted: () => accepted };
+    const forget = () => {
+      due = null;
+    };
+    /** Commits are sent, and not answered before the returned function is called. */
+    const hold = () => {
+      const { promise, resolve } = deferred<void>();
+      held = promise;
+      return resolve;
+    };
+    return { commits, done, move, turn, refuse, forget, hold, accepted: () => accepted, sent: () => sent };
   };
 
   it("The first offset is committed with its turn, and those of the pause after it are one commit", async () => {
@@ -168,13 +188,14 @@ describe("commits", () => {
   });
 
   it("Commits that the group refuses are due again, until it takes them or nothing is left of them", async () => {
-    const { commits, move, turn, refuse, accepted } = started();
+    const { commits, move, turn, refuse, forget, accepted } = started();
     refuse(true);
     move(1n);
     await turn();
     await turn();
     expect([commits.isRefused, accepted()]).toEqual([true, 0]);
     // The partition has gone to another: nothing is due.
+    forget();
     expect(await commits.flush()).toBe(true);
     expect([commits.isRefused, accepted()]).toEqual([false, 1]);
     move(2n);
@@ -183,6 +204,41 @@ describe("commits", () => {
     move(2n);
     expect(await commits.flush()).toBe(true);
     expect([commits.isRefused, accepted()]).toEqual([false, 2]);
+  });
+
+  it("One commit is under way at a time: the answer to an earlier one could set the offset back", async () => {
+    const { commits, done, move, turn, hold, sent } = started();
+    const answer = hold();
+    move(1n);
+    await turn();
+    move(2n);
+    move(3n);
+    const flushed = commits.flush();
+    for (let turns = 0; turns < 5; turns++) await turn();
+    expect(sent()).toBe(1);
+    answer();
+    expect(await flushed).toBe(true);
+    expect(done).toEqual([1n, 3n]);
+  });
+
+  it("A commit that the group refuses is not repeated by itself, and a flush that came meanwhile is answered", async () => {
+    const { commits, move, turn, refuse, hold, sent } = started();
+    const answer = hold();
+    refuse(true);
+    move(1n);
+    await turn();
+    const flushed = commits.flush();
+    answer();
+    expect(await flushed).toBe(false);
+    expect(sent()).toBe(2);
+    for (let turns = 0; turns < 5; turns++) {
+      await turn();
+      await vi.advanceTimersByTimeAsync(5);
+    }
+    expect(sent()).toBe(2);
+    commits.soon();
+    await turn();
+    expect(sent()).toBe(3);
   });
 
   it("A flush of commits does not wait for the pause", async () => {
@@ -292,19 +348,26 @@ describe("A consumer that joins its group", () => {
   /** Joins as the library does; resolves to the response that the library gets, and what the broker was told. */
   function joiner(protocolName: string) {
     const kGetApi = Symbol("getApi");
-    const joining = new Joining(async () => {});
+    const joining = new Joining(async () => {}, 6000);
+    /** Responses that the broker owes. */
+    const owed: (() => void)[] = [];
+    let waits = false;
     let [generationId, members] = [0, [] as Member[]];
     let told = readSubscription(Buffer.alloc(0));
     const broker: KafkaJoinApi = (...request) => {
       told = readSubscription(request[7][0]!.metadata);
-      request[9](null, { memberId: "m1", generationId: ++generationId, protocolName, members });
+      const respond = () => request[9](null, { memberId: "m1", generationId: ++generationId, protocolName, members });
+      if (waits) owed.push(respond);
+      else respond();
     };
     const consumer = {
       topics: { current: ["a"] },
       assignments: null as { topic: string; partitions: number[] }[] | null,
+      lastHeartbeat: null as Date | null,
       [kGetApi]: (_name: string, found: (error: Error | null, api: KafkaJoinApi) => void) => found(null, broker),
     };
-    joining.attach({ kGetApi } as unknown as KafkaLibrary, consumer as unknown as KafkaClientConsumer);
+    const pool = { get: async (address: unknown) => address, close: async () => {} } as unknown as KafkaConnectionPool;
+    joining.attach({ kGetApi } as unknown as KafkaLibrary, consumer as unknown as KafkaClientConsumer, pool);
     const join = async (memberId: string, given: Member[] = []) => {
       members = given;
       const response = await new Promise<{ readonly members: readonly Member[] }>((resolve, reject) => {
@@ -316,7 +379,11 @@ describe("A consumer that joins its group", () => {
       });
       return { response, told };
     };
-    return { joining, consumer, join, pass: () => void generationId++ };
+    const hold = () => {
+      waits = true;
+      return owed;
+    };
+    return { joining, consumer, join, hold, pass: () => void generationId++ };
   }
 
   it("Hands no description to the library that it could not read: its error would end the process", async () => {
@@ -364,6 +431,26 @@ describe("A consumer that joins its group", () => {
       // The group does not know it any more.
       expect((await join("")).told).toMatchObject({ owned: [], generation: -1 });
       expect(joining.shared()).toBe(false);
+    }
+  });
+
+  it("Is alive as long as a request waits for other members, unless its process was paused for longer than the session", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const wasPaused of [false, true]) {
+      const { joining, consumer, join, hold } = joiner("cooperative-sticky");
+      consumer.lastHeartbeat = new Date();
+      const owed = hold();
+      const joined = join("m1");
+      await vi.waitUntil(() => owed.length === 1);
+      if (wasPaused) vi.setSystemTime(Date.now() + 6500);
+      vi.advanceTimersByTime(60_000);
+      expect(joining.isAlive).toBe(!wasPaused);
+      owed[0]!();
+      await joined;
+      expect(joining.isAlive).toBe(true);
+      vi.advanceTimersByTime(6500);
+      expect(joining.isAlive).toBe(false);
     }
   });
 });

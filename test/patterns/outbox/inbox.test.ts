@@ -88,12 +88,12 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     await vi.waitFor(() => expect(results("pay")).toMatchObject({ done: 1, duplicate: 1 }), patient);
     for (const table of ["effects", "accounts", "payments"]) expect(await count(table, "ada")).toBe(1);
     expect(runs).toEqual(["ada"]);
-    await vi.waitFor(() => expect(paid()).toEqual(["ada"]), patient);
+    await vi.waitFor(() => expect(paid().filter((key) => key === "ada")).toEqual(["ada"]), patient);
   });
 
   it("An attempt that fails leaves nothing, and the next one has the whole effect", async () => {
     await app.publish("pay", { name: "bob", fails: 2 });
-    await vi.waitFor(() => expect(paid()).toEqual(["ada", "bob"]), patient);
+    await vi.waitFor(() => expect(paid().filter((key) => key === "bob")).toEqual(["bob"]), patient);
     expect(runs.filter((name) => name === "bob")).toHaveLength(3);
     for (const table of ["effects", "accounts", "payments"]) expect(await count(table, "bob")).toBe(1);
   });
@@ -134,17 +134,23 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
     expect(await app.deadLetters.list("pay")).toEqual([]);
   });
 
-  it("Ids beyond the number and the age that are kept are deleted", async () => {
-    const few = new PostgresInbox(app.database, { ...outboxOptions.read([]), inboxCount: 2 }, quiet);
+  it("Ids beyond the number and the age that are kept are deleted, and none that was stored at the time of the last one kept", async () => {
+    const few = new PostgresInbox(app.database, { ...outboxOptions.read([]), inboxCount: 3 }, quiet);
+    await app.database.script(`
+      delete from stoa.inbox;
+      insert into stoa.inbox (consumer, message_id, handled_at)
+      select 'old', n::text, now() - n / 2 * interval '1 minute' from generate_series(2, 2500) n`);
+    const kept = async () => {
+      const rows = await app.database.fetch<{ id: string }>("select message_id as id from stoa.inbox order by 1");
+      return rows.map(({ id }) => id);
+    };
+    expect(await few.sweep()).toBe(2495);
+    expect(await kept()).toEqual(["2", "3", "4", "5"]);
     await app.database.execute(
-      `insert into stoa.inbox (consumer, message_id, handled_at)
-       select 'old', n::text, now() - interval '1 hour' from generate_series(1, 2500) n`,
+      "update stoa.inbox set handled_at = now() - interval '8 days' where message_id in ('2', '4')",
     );
-    await few.sweep();
-    expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(2);
-    await app.database.execute("update stoa.inbox set handled_at = now() - interval '8 days'");
-    await new PostgresInbox(app.database, outboxOptions.read([]), quiet).sweep();
-    expect(await app.database.fetchval("select count(*)::int from stoa.inbox")).toBe(0);
+    expect(await new PostgresInbox(app.database, outboxOptions.read([]), quiet).sweep()).toBe(2);
+    expect(await kept()).toEqual(["3", "5"]);
   });
 
   it("An id that PostgreSQL cannot store as text is known again all the same, and others are not taken for it", async () => {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readdir, rm, symlink } from "node:fs/promises";
+import { readdir, rm, statfs, symlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,21 @@ const questions = 4;
 
 /** Errors of a file system that has no sockets. */
 const withoutSockets = new Set(["ENOTSUP", "EOPNOTSUPP", "EPERM", "EACCES", "ENOSYS", "EINVAL"]);
+
+/**
+ * File systems of Linux that several machines can have, by their numbers (statfs(2)). A socket is that of one kernel: another machine
+ * finds its file, hears nobody, and takes it for the lock of a process that has ended.
+ */
+const networks: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0xff534d42, "SMB"],
+  [0xfe534d42, "SMB"],
+  [0x517b, "SMB"],
+  [0xc36400, "Ceph"],
+  [0xbd00bd0, "Lustre"],
+  [0x1161970, "GFS2"],
+  [0x7461636f, "OCFS2"],
+]);
 
 /** Folders of this process that have no lock. */
 const unguarded = new Set<string>();
@@ -58,9 +73,8 @@ export async function lockFolder(folder: string, serves = ""): Promise<FolderLoc
   if (problem?.code === "EADDRINUSE") return { holder: "another process", release };
   if (problem !== null && !withoutSockets.has(problem.code ?? "")) throw problem;
   if (problem !== null) {
-    process.emitWarning(
-      `nothing keeps a second process from opening the embedded database in ${folder}: its file system has no sockets (${problem.code})`,
-      { code: "STOA_NO_FOLDER_LOCK" },
+    warn(
+      `a second process from opening the embedded database in ${folder}: its file system has no sockets (${problem.code})`,
     );
     if (unguarded.has(folder)) return { holder: "this process", release };
     unguarded.add(folder);
@@ -68,7 +82,12 @@ export async function lockFolder(folder: string, serves = ""): Promise<FolderLoc
   }
   for (let question = 0; ; question++) {
     const others = await holders(folder, name);
-    if (others.length === 0) return { holder: null, release };
+    if (others.length === 0) {
+      const network = process.platform === "linux" ? networks.get((await statfs(folder)).type) : undefined;
+      if (network !== undefined)
+        warn(`a second machine from opening the embedded database in ${folder}: its file system is ${network}`);
+      return { holder: null, release };
+    }
     if (question === questions || others.some((other) => other.name < name)) {
       await release();
       const [holder = "", server] = others[0]!.who.split("\n");
@@ -76,6 +95,10 @@ export async function lockFolder(folder: string, serves = ""): Promise<FolderLoc
     }
     await delay(pauseBetweenLooks);
   }
+}
+
+function warn(danger: string): void {
+  process.emitWarning(`nothing keeps ${danger}`, { code: "STOA_NO_FOLDER_LOCK" });
 }
 
 /** The processes that have a lock or are about to take it. Removes the sockets of those that have ended. */

@@ -51,7 +51,7 @@ export class AmqpBroker implements Broker {
     this.#consuming = new AmqpLink(lib, config);
     this.#replyLink = new AmqpLink(lib, config);
     this.#topology = new Topology(config, this.defaultGroup);
-    this.#share = { sendLater: this.#sendLater, turns: new Turns(), unread: new Set() };
+    this.#share = { sendLater: this.#sendLater, turns: new Turns() };
     this.replies = new AmqpReplies(() => this.#wayOn(this.#replyLink));
   }
 

@@ -21,11 +21,6 @@ export type SendLater = (
 export interface ConsumerShare {
   readonly sendLater: SendLater;
   readonly turns: Turns;
-  /**
-   * Queues whose last consumer ended before it got a message. The client library may have failed to read one: the next consumer
-   * takes one message at a time, so that the queue counts no others with it.
-   */
-  readonly unread: Set<string>;
 }
 
 /** Marked messages in a row that are handled alone: as many times the prefetch, for a few processes that ended together. */
@@ -54,8 +49,6 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
   #alone: Promise<void> | null = null;
   #settled: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
-  /** True until the first message comes. */
-  #untried = true;
   #paused = false;
   #stopped = false;
   #ended = false;
@@ -82,7 +75,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     this.#unsettled = new Unsettled(channel, this.#request.prefetch);
     try {
       const { queue, suspects } = await topology.declareConsumer(channel, this.#request);
-      await channel.prefetch(this.#share.unread.has(queue) ? 1 : this.#request.prefetch);
+      await channel.prefetch(this.#request.prefetch);
       this.#queue = queue;
       this.#suspects = suspects;
       // From here on the loss of the channel is the consumer's failure; before, it is the error of `open`.
@@ -143,7 +136,6 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
       // Null: the broker has ended the consumer, as when its queue is deleted.
       if (message === null)
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
-      if (this.#untried) this.#tried(channel);
       this.#unsettled?.add(message);
       const suspect = this.#suspects !== null && this.#suspect(message);
       // A message that came between the pause and the broker's notice of it waits here: each return to the queue counts.
@@ -164,18 +156,6 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     if (!isSuspect(message, this.#marked <= this.#request.prefetch * markedFactor)) return false;
     this.#suspected.add(message);
     return true;
-  }
-
-  /** The first message could be read. */
-  #tried(channel: AmqpChannel): void {
-    this.#untried = false;
-    if (!this.#share.unread.delete(this.#queue)) return;
-    const takeMore = async () => {
-      await this.#cancel();
-      await channel.prefetch(this.#request.prefetch);
-      if (!this.#paused && this.#alone === null) await this.#goOn(channel);
-    };
-    takeMore().catch((error: unknown) => this.#fail(error));
   }
 
   #deliver(message: AmqpMessage, earlier: number): void {
@@ -289,7 +269,6 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
 
   #fail(error: unknown): void {
     if (this.#ended) return;
-    if (this.#untried && this.#tag !== null) this.#share.unread.add(this.#queue);
     this.#ended = true;
     this.#forget();
     this.#sink.failed(error);

@@ -1,4 +1,5 @@
 import type { Delivery, IncomingRecord } from "../broker.js";
+import type { MessagingError } from "../errors.js";
 import type { AmqpMessage } from "./amqplib.js";
 import { recordOf } from "./records.js";
 
@@ -15,6 +16,7 @@ export interface DeliveryOwner {
 export class AmqpDelivery implements Delivery {
   readonly record: IncomingRecord;
   readonly earlier: number;
+  readonly unreadable: MessagingError | undefined;
   readonly message: AmqpMessage;
   readonly #owner: DeliveryOwner;
   readonly retry?: (headers: Readonly<Record<string, string>>, delay: number) => Promise<void>;
@@ -22,6 +24,7 @@ export class AmqpDelivery implements Delivery {
   constructor(message: AmqpMessage, owner: DeliveryOwner, earlier: number) {
     this.record = recordOf(message);
     this.earlier = earlier;
+    this.unreadable = message.properties.unreadable;
     this.message = message;
     this.#owner = owner;
     if (owner.isLasting) this.retry = retry;

@@ -1,5 +1,6 @@
 import { notInstalled } from "../../../kit/not-installed.js";
 import { missingPackage } from "../../db/missing-package.js";
+import type { MessagingError } from "../errors.js";
 
 /*
  * The part of amqplib that is used. Its own types are not named: the declarations of Stoa must compile where it is not
@@ -59,6 +60,8 @@ export interface AmqpMessage {
     readonly replyTo?: string | undefined;
     readonly correlationId?: string | undefined;
     readonly headers?: Readonly<Record<string, unknown>> | undefined;
+    /** The reason if the headers could not be read. */
+    readonly unreadable?: MessagingError | undefined;
   };
 }
 

@@ -5,6 +5,7 @@ import type { AmqpChannel, Amqplib, AmqpMessage, AmqpModel, ConfirmChannel } fro
 import type { AmqpConfig } from "./config.js";
 import { gatherWrites } from "./gather-writes.js";
 import { amqpError } from "./translate-error.js";
+import { surviveHeaders } from "./unreadable-headers.js";
 
 /** A channel for publishes, with the messages that the broker has returned because no queue would have received them. */
 export interface PublishChannel {
@@ -121,6 +122,7 @@ export class AmqpLink {
     // The timeout of the library starts over with each byte: a broker could keep it waiting forever.
     const model = await connectWithin(timeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
     gatherWrites(model);
+    surviveHeaders(model);
     this.#reason = null;
     // Without a listener an `error` would end the process. The channels report the loss.
     model.on("error", (error: unknown) => {

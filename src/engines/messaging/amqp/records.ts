@@ -116,7 +116,8 @@ function jsonOf(value: unknown): string {
  * handler of the consumer runs: the count of that queue is the count of deaths that this message has caused.
  */
 export function isSuspect(message: AmqpMessage, withoutCount: boolean): boolean {
-  if (!message.fields.redelivered) return false;
+  // One that cannot be read has no handler.
+  if (!message.fields.redelivered || message.properties.unreadable !== undefined) return false;
   // Classic queues do not count.
   const before = deliveriesBefore(message);
   return before === null ? withoutCount : before >= suspectAfter;

@@ -21,6 +21,8 @@ const bytes = (value: string | undefined) => (value === undefined ? undefined : 
 /** The bytes of names of headers, and of the usual type. A program has few of them, and each message has several. */
 const usual = new Map<string, Buffer>([["application/json", Buffer.from("application/json")]]);
 const mostUsual = 500;
+/** Milliseconds that a broker has to respond when the time for members to join is over. That of Java's clients. */
+const joinMargin = 5000;
 
 function nameBytes(name: string | undefined): Buffer | undefined {
   if (name === undefined) return undefined;
@@ -120,17 +122,18 @@ export class KafkaClients {
   /** A consumer, with `joining` one that can join its group. */
   consumer(groupId: string, joining?: Joining): KafkaClientConsumer {
     const sessionTimeout = milliseconds(this.#config.sessionTimeout);
+    const rebalanceTimeout = Math.max(sessionTimeout, 60_000);
     const consumer = new this.#library.Consumer({
       ...this.#base(),
       groupId,
       autocommit: false,
       sessionTimeout,
-      rebalanceTimeout: Math.max(sessionTimeout, 60_000),
+      rebalanceTimeout,
       heartbeatInterval: Math.min(3000, Math.floor(sessionTimeout / 10)),
       partitionAssigner: (_current: string, _members: unknown, _topics: unknown, metadata: KafkaMetadata) =>
         joining?.share(metadata),
     });
-    joining?.attach(this.#library, consumer);
+    joining?.attach(this.#library, consumer, this.connectionPool(rebalanceTimeout + joinMargin));
     return consumer;
   }
 
@@ -139,8 +142,8 @@ export class KafkaClients {
     return new FetchClient(this.#library, this.connectionPool(), consumer);
   }
 
-  connectionPool(): KafkaConnectionPool {
-    return new this.#library.ConnectionPool(this.#config.clientId, this.#base());
+  connectionPool(requestTimeout = 30_000): KafkaConnectionPool {
+    return new this.#library.ConnectionPool(this.#config.clientId, { ...this.#base(), requestTimeout });
   }
 
   /** The APIs of the offsets of groups, newest version first. */

@@ -46,17 +46,17 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#clients = clients;
     this.#request = request;
     this.#sink = sink;
-    this.#joining = new Joining((isMember) => this.#beforeJoin(isMember));
+    const sessionTimeout = milliseconds(clients.config.sessionTimeout);
+    this.#joining = new Joining((isMember) => this.#beforeJoin(isMember), sessionTimeout);
     this.#consumer = clients.consumer(request.group, this.#joining);
     const offsets = new GroupOffsets(clients, this.#consumer, request.topic);
     this.#offsets = offsets;
-    const sessionTimeout = milliseconds(clients.config.sessionTimeout);
     const assignment = new Assignment(clients.owner, request.prefetch, (delivery) => {
       this.#deliveries.suspects.settled(delivery);
       sink.lost(delivery);
     });
     this.#assignment = assignment;
-    this.#membership = new Membership(this.#consumer, offsets, assignment, request.topic, sessionTimeout);
+    this.#membership = new Membership(this.#consumer, offsets, assignment, request.topic, this.#joining);
     const failed = (error: unknown) => this.#fail(error);
     this.#commits = new GroupCommits({
       assignment: this.#assignment,
@@ -118,6 +118,7 @@ export class KafkaConsumer implements BrokerConsumer {
       await sleep(flushPause);
     this.#endReading();
     await this.#consumer.close(true).catch(() => {});
+    this.#joining.close();
     this.#offsets.close();
   }
 

@@ -166,8 +166,11 @@ export interface KafkaClientConsumer extends KafkaClient {
   listApis(): Promise<readonly { readonly name: string; readonly minVersion: number; readonly maxVersion: number }[]>;
   listOffsets(options: { readonly topics: readonly string[]; readonly timestamp?: bigint }): Promise<KafkaOffsets>;
   /** Under the name `kGetApi`. */
-  [getApi: symbol]: (name: string, found: (error: Error | null, api?: KafkaJoinApi) => void) => void;
+  [getApi: symbol]: (name: string, found: (error: Error | null, api?: KafkaGroupApi) => void) => void;
 }
+
+/** A request of a member of a group. The last argument is called with the response. */
+export type KafkaGroupApi = (connection: never, ...request: never[]) => void;
 
 /** Asks to join a group. The broker responds when all members have. */
 export type KafkaJoinApi = (

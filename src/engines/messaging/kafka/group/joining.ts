@@ -1,4 +1,12 @@
-import type { KafkaClientConsumer, KafkaJoinApi, KafkaLibrary, KafkaMetadata } from "../library.js";
+import type {
+  KafkaAddress,
+  KafkaClientConsumer,
+  KafkaConnectionPool,
+  KafkaGroupApi,
+  KafkaJoinApi,
+  KafkaLibrary,
+  KafkaMetadata,
+} from "../library.js";
 import { assignPartitions, type Share } from "./assigner.js";
 import { readSubscription, type Subscription, type TopicPartitions, writeSubscription } from "./subscription.js";
 
@@ -18,6 +26,11 @@ export class Joining {
   /** The partitions that the consumer has named as its own. */
   announced: readonly TopicPartitions[] = [];
   readonly #before: (isMember: boolean) => Promise<void>;
+  readonly #sessionTimeout: number;
+  #consumer: KafkaClientConsumer | null = null;
+  #pool: KafkaConnectionPool | null = null;
+  /** The last sign of life besides heartbeats, which pause while the consumer joins; in milliseconds. */
+  #lastSign = 0;
   #members: ReadonlyMap<string, Subscription> = new Map();
   #memberId: string | null = null;
   #generation = -1;
@@ -27,8 +40,15 @@ export class Joining {
   #isShared = true;
 
   /** `before` is called before each request, and waited for; with false if the group does not know the consumer any more. */
-  constructor(before: (isMember: boolean) => Promise<void>) {
+  constructor(before: (isMember: boolean) => Promise<void>, sessionTimeout: number) {
     this.#before = before;
+    this.#sessionTimeout = sessionTimeout;
+  }
+
+  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
+  get isAlive(): boolean {
+    const last = Math.max(this.#lastSign, this.#consumer?.lastHeartbeat?.getTime() ?? 0);
+    return last === 0 || Date.now() - last < this.#sessionTimeout;
   }
 
   /** The group is shared. False if others may have had the partitions of this consumer since the last time. */
@@ -43,13 +63,49 @@ export class Joining {
     return assignPartitions(this.#members, (topic) => topics.get(topic)?.partitionsCount ?? 0, this.isCooperative);
   }
 
-  /** Takes part in the requests of a consumer. */
-  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer): void {
+  /** Takes part in the requests of a consumer. Those that wait for other members use the connections of `pool`. */
+  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool): void {
+    this.#consumer = consumer;
+    this.#pool = pool;
     const getApi = consumer[kGetApi]!;
-    consumer[kGetApi] = (name, found) => {
-      if (name !== "JoinGroup") getApi.call(consumer, name, found);
-      else getApi.call(consumer, name, (error, api) => found(error, api && this.#over(consumer, api)));
+    const apis: Readonly<Record<string, (api: never) => unknown>> = {
+      JoinGroup: (api: KafkaJoinApi) => this.#over(consumer, this.#waiting(api)),
+      SyncGroup: (api: KafkaGroupApi) => this.#waiting(api),
     };
+    consumer[kGetApi] = (name, found) => {
+      const over = apis[name];
+      if (over === undefined) getApi.call(consumer, name, found);
+      else getApi.call(consumer, name, (error, api) => found(error, api && (over(api as never) as typeof api)));
+    };
+  }
+
+  /** Ends the connections. Requests that are under way fail. */
+  close(): void {
+    this.#pool?.close().catch(() => {});
+  }
+
+  /**
+   * A request to which the broker responds when all members have sent theirs. Until then it answers nothing else on that
+   * connection, and keeps the member without heartbeats.
+   */
+  #waiting<Api extends KafkaGroupApi>(api: Api): Api {
+    return ((connection: KafkaAddress, ...request: unknown[]) => {
+      const ended = request.pop() as (error: Error | null, response?: unknown) => void;
+      // A pause of the process shows as a gap: the broker may have responded meanwhile, and dropped the member since.
+      const signs = setInterval(() => this.#sign(this.isAlive), this.#sessionTimeout / 10).unref();
+      const answered: typeof ended = (error, response) => {
+        clearInterval(signs);
+        this.#sign(!error);
+        ended(error, response);
+      };
+      this.#sign(this.isAlive);
+      const send = api as unknown as (...parts: unknown[]) => void;
+      this.#pool!.get(connection).then((own) => send(own, ...request, answered), answered);
+    }) as unknown as Api;
+  }
+
+  #sign(isAlive: boolean): void {
+    if (isAlive) this.#lastSign = Date.now();
   }
 
   #over(consumer: KafkaClientConsumer, join: KafkaJoinApi): KafkaJoinApi {

@@ -2,6 +2,7 @@ import { MessagingError } from "../../errors.js";
 import type { KafkaClientConsumer, KafkaTransaction } from "../library.js";
 import type { GroupOffset } from "../partition.js";
 import type { GroupOffsets } from "./group-offsets.js";
+import type { Joining } from "./joining.js";
 
 /** A consumer as a member of its group: it commits nothing that belongs to another member. */
 export class Membership {
@@ -10,7 +11,7 @@ export class Membership {
   /** The partitions that are not given up. */
   readonly #held: { has(partition: number): boolean };
   readonly #topic: string;
-  readonly #sessionTimeout: number;
+  readonly #joining: Joining;
   /** The last assignment seen from the group, and this topic's partitions in it. */
   #assignments: KafkaClientConsumer["assignments"] = null;
   #partitions: readonly number[] = [];
@@ -20,19 +21,17 @@ export class Membership {
     offsets: GroupOffsets,
     held: { has(partition: number): boolean },
     topic: string,
-    sessionTimeout: number,
+    joining: Joining,
   ) {
     this.#consumer = consumer;
     this.#offsets = offsets;
     this.#held = held;
     this.#topic = topic;
-    this.#sessionTimeout = sessionTimeout;
+    this.#joining = joining;
   }
 
-  /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
   get isAlive(): boolean {
-    const last = this.#consumer.lastHeartbeat;
-    return last === null || Date.now() - last.getTime() < this.#sessionTimeout;
+    return this.#joining.isAlive;
   }
 
   /** The partitions that the group has given to this consumer. */
