@@ -1,8 +1,9 @@
 /**
  * A soak: requests that are all different, for a time, against an application with two workers. Each has its own path,
- * client, session, room and GraphQL document. Prints the memory of the supervisor and of each worker after a collection, at
- * ten times, and how much it grew in the last half. The exit code is 1 if one of them grew by more than 1 MB there, or
- * if a request failed.
+ * client, session, room and GraphQL document. The time begins after as many requests as fill everything that has a bound,
+ * however slow the machine is. Prints the memory of the supervisor and of each worker after a collection, at ten times, and
+ * how much it grew in the last half. The exit code is 1 if one of them grew by more than 1 MB there or was replaced, or if a
+ * request failed.
  *
  *     node scripts/soak.mjs [seconds]      600 unless given
  */
@@ -17,6 +18,11 @@ import { ensureBuilt } from "./setup.mjs";
 const seconds = Number(process.argv[2] ?? 600);
 const interval = Math.max(1000, (seconds * 1000) / 60);
 const clients = 16;
+/**
+ * Requests before the time begins. Per worker that is 3000 of each kind, three times the largest bound of the application;
+ * after it the functions that they call have been compiled too.
+ */
+const filling = 2 * 3000 * 7;
 const mega = (bytes) => (bytes / 1e6).toFixed(1);
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -28,12 +34,14 @@ const app = spawn(process.execPath, ["--expose-gc", `${root}scripts/soak/app.mjs
   env: { ...process.env, SOAK_PORT: String(port), SOAK_INTERVAL: String(interval) },
 });
 process.on("exit", () => app.kill("SIGKILL"));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** The samples of each process: [seconds since the start, bytes in use, resident bytes]. */
 const samples = new Map();
-const begin = performance.now();
+let begin = Number.POSITIVE_INFINITY;
 createInterface(app.stdout).on("line", (line) => {
   const { role, used, rss } = JSON.parse(line);
+  if (performance.now() < begin) return;
   if (!samples.has(role)) samples.set(role, []);
   samples.get(role).push([(performance.now() - begin) / 1000, used, rss]);
 });
@@ -45,15 +53,20 @@ for (let i = 0; (await send({ path: "/health/live" })) !== 200; i++) {
   if (i > 300) throw new Error("the application does not start");
   await pause(100);
 }
-const end = performance.now() + seconds * 1000;
-await Promise.all(Array.from({ length: clients }, load));
+await Promise.all(Array.from({ length: clients }, () => load(() => counts.requests < filling)));
+begin = performance.now();
+const end = begin + seconds * 1000;
+await Promise.all(Array.from({ length: clients }, () => load(() => performance.now() < end)));
+const replaced = [...samples.keys()].filter((role) => !["supervisor", "worker 1", "worker 2"].includes(role));
 const grown = [...samples].map(([role, list]) => report(role, list));
-console.log(`${counts.requests} requests in ${seconds} s, ${counts.failed} failed`);
-process.exitCode = counts.failed > 0 || samples.size < 3 || grown.some((bytes) => bytes > 1e6) ? 1 : 0;
+console.log(`${counts.requests - filling} requests in ${seconds} s, after ${filling}; ${counts.failed} failed`);
+if (replaced.length > 0) console.log(`workers were replaced, by ${replaced.join(" and ")}: the others have ended`);
+process.exitCode =
+  counts.failed > 0 || samples.size !== 3 || replaced.length > 0 || grown.some((bytes) => bytes > 1e6) ? 1 : 0;
 app.kill("SIGTERM");
 
-async function load() {
-  while (performance.now() < end) {
+async function load(goesOn) {
+  while (goesOn()) {
     const id = `${next++}-${Math.random().toString(36).slice(2)}`;
     const query = `query Q${next} { echo(text: "${id}") }`;
     // Long, so that few documents fill the memory for those that clients register.

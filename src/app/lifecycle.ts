@@ -96,7 +96,8 @@ export class Lifecycle {
       if (preparing) await preparing;
     }
     await compile();
-    const doubts = this.#features.flatMap((feature) => feature.review?.(host) ?? []).filter((line) => line !== false);
+    const reviews = this.#features.flatMap((feature) => feature.review?.(host) ?? []).filter((line) => line !== false);
+    const doubts = [...(host.settings.idle ?? []), ...reviews];
     if (doubts.length > 0 && (await isFirstWorker())) for (const line of doubts) host.logger.warn(line);
   }
 

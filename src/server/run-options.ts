@@ -4,7 +4,7 @@ import { nodeOs } from "../kit/node-modules.js";
 import { is } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 import { type Steering, steeringFields } from "./command-line.js";
-import { type Http2Fields, planHttp2 } from "./http2/fields.js";
+import { type Http2Fields, http2Options, planHttp2 } from "./http2/fields.js";
 import { limitFields, longestTimer, type ServerLimits } from "./limits.js";
 import type { RunSettings } from "./run-target.js";
 import { type TlsSettings, tlsOption } from "./tls/fields.js";
@@ -55,7 +55,21 @@ export type RunOptions = EitherSpelling<{ readonly [K in keyof Given]?: Given[K]
 
 export type RunFields = SettingsOf<typeof fields>;
 
-const runOptions = options("run()", fields);
+const runOptions = options("run()", fields, {
+  idle({ exit, path, workers, stuckTimeout, banner, maxHeadSize, maxTargetSize }) {
+    const inSocket = path !== undefined && "path is given, and the server listens there alone";
+    const inside = !exit && "with exit: false the process belongs to the caller";
+    return {
+      host: inSocket,
+      port: inSocket,
+      drainDelay: inside,
+      stuckTimeout: stuckTimeout !== 0 && inside,
+      refuseDeadlyRoutes: inside || (workers === 1 && "it needs a supervisor: set workers to 2 or more"),
+      banner: banner === true && inside,
+      maxTargetSize: maxTargetSize > maxHeadSize && "maxHeadSize counts the target too, and is smaller",
+    };
+  },
+});
 const defaults = runOptions.read([]);
 
 /** The options of a run, all decided. */
@@ -112,6 +126,9 @@ export function planRun(
       requestTimeout: given.requestTimeout,
       workers,
       host,
+      maxBodyMemory: given.maxBodyMemory,
+      // Of the options alone: the command line and the environment are there to override them.
+      idle: [...runOptions.idle({ ...defaults, ...options }), ...http2Options.idle(http2)],
       ...(given.name !== undefined && { name: given.name }),
     },
     address: { host, port: given.port, ...(given.path !== undefined && !addressed && { path: given.path }) },

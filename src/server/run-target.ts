@@ -17,6 +17,10 @@ export interface RunSettings {
   readonly host?: string;
   /** The transport that serves; undefined where `run` does not. */
   readonly transport?: ChosenTransport;
+  /** Bytes of bodies that the server reads into memory at once; undefined where `run` does not serve. */
+  readonly maxBodyMemory?: number;
+  /** A sentence for each option of `run` that has no effect. */
+  readonly idle?: readonly string[];
   /** The name of the application, if it was given one. */
   readonly name?: string;
 }

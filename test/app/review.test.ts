@@ -1,12 +1,15 @@
 import { App, JwtConfig, MemorySessionStore, RateLimitConfig } from "stoa";
 import { describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
-import { defaultSettings } from "../../src/app/settings.js";
 import { MemoryCacheStore } from "../../src/batteries/cache/memory-store.js";
 import { MemoryRateLimitStore } from "../../src/batteries/rate-limit/memory-store.js";
 import type { RateLimitStore } from "../../src/batteries/rate-limit/store.js";
+import { planRun, type RunOptions, readRunOptions } from "../../src/server/run-options.js";
 
 type Setup = (app: App) => unknown;
+
+/** The options of `run` of an application. */
+const runs = new WeakMap<App, RunOptions>();
 
 const typeDefs = "type Query { one: Int }";
 const secret = "s".repeat(32);
@@ -216,6 +219,60 @@ const rules: [name: string, idle: Setup, cured: Setup, warning: string][] = [
     (app) => app.enableDatabase({ url: "postgres://a", replicas: ["postgres://b"], maxReplicaLag: "1s" }),
     "option 'maxReplicaLag' in DatabaseConfig has no effect: there are no replicas",
   ],
+  [
+    "the host of a server on a Unix socket",
+    running({ path: "/run/app.sock", host: "0.0.0.0" }),
+    running({ path: "/run/app.sock" }),
+    "option 'host' in run() has no effect: path is given, and the server listens there alone",
+  ],
+  [
+    "the port of a server on a Unix socket",
+    running({ path: "/run/app.sock", port: 80 }),
+    running({ port: 80 }),
+    "option 'port' in run() has no effect: path is given, and the server listens there alone",
+  ],
+  [
+    "a delay of the drain in a process of the caller",
+    running({ exit: false, drainDelay: "5s" }),
+    running({ drainDelay: "5s" }),
+    "option 'drainDelay' in run() has no effect: with exit: false the process belongs to the caller",
+  ],
+  [
+    "a watch over a process of the caller",
+    running({ exit: false, stuckTimeout: "5s" }),
+    running({ exit: false, stuckTimeout: 0 }),
+    "option 'stuckTimeout' in run() has no effect: with exit: false the process belongs to the caller",
+  ],
+  [
+    "a banner in a process of the caller",
+    running({ exit: false, banner: true }),
+    running({ exit: false, banner: false }),
+    "option 'banner' in run() has no effect: with exit: false the process belongs to the caller",
+  ],
+  [
+    "routes that a single process cannot refuse",
+    running({ refuseDeadlyRoutes: "5m", workers: 1 }),
+    running({ refuseDeadlyRoutes: "5m", workers: 2 }),
+    "option 'refuseDeadlyRoutes' in run() has no effect: it needs a supervisor: set workers to 2 or more",
+  ],
+  [
+    "a size of targets beyond that of heads",
+    running({ maxTargetSize: 65_536 }),
+    running({ maxTargetSize: 65_536, maxHeadSize: 65_536 }),
+    "option 'maxTargetSize' in run() has no effect: maxHeadSize counts the target too, and is smaller",
+  ],
+  [
+    "a window of HTTP/2 streams beyond that of their connection",
+    running({ http2: { streamWindow: 2 ** 21 } }),
+    running({ http2: { streamWindow: 2 ** 21, connectionWindow: 2 ** 21 } }),
+    "option 'streamWindow' in http2 has no effect: connectionWindow is smaller, and bounds all streams together",
+  ],
+  [
+    "bodies that are allowed and never fit into memory",
+    running({ maxBodyMemory: 2 ** 20 }),
+    (app) => running({ maxBodyMemory: 2 ** 20 })(app.enableBodyLimit(2 ** 20)),
+    "option 'maxBodyMemory' in run() is below the body limit of 10485760 bytes: a body between both gets 503, however often it is sent",
+  ],
 ];
 
 describe("the review of settings at the start", () => {
@@ -269,6 +326,10 @@ describe("the review of settings at the start", () => {
   });
 });
 
+function running(options: RunOptions): Setup {
+  return (app) => runs.set(app, options);
+}
+
 /** A store that is not in the memory of one process. */
 function sharedStore(): RateLimitStore {
   const store = new MemoryRateLimitStore();
@@ -288,7 +349,7 @@ async function warnings(setUp: Setup, env: "development" | "production" = "devel
   };
   app.logger = logger;
   setUp(app);
-  hostOf(app).configure({ ...defaultSettings(), env });
+  hostOf(app).configure(planRun({}, readRunOptions(runs.get(app)), { env, workers: 1 }).settings);
   await hostOf(app).prepare();
   return lines;
 }

@@ -274,6 +274,35 @@ describe("what is open with a session", () => {
     expect(await app.end_sessions("ada")).toBe(0);
   });
 
+  it("A session that a request regenerates after endSessions() has ended it stays ended, and others go on", async () => {
+    const { app } = sessionApp(new MemorySessionStore());
+    app.post("/enter", (request) => {
+      request.session.regenerate("ada");
+      request.session.set("user", "ada");
+    });
+    app.post("/renew/{ended}/{user}", async (request) => {
+      const { ended, user } = request.params;
+      if (ended === "ended") await app.endSessions("ada");
+      request.session.regenerate(user === "same" ? undefined : user);
+      return { user: request.session.get("user") ?? null };
+    });
+    const server = await started(app);
+    const renew = async (path: string): Promise<string[]> => {
+      const response = await post(server, path, await login(server, "/enter"));
+      expect(await response.json()).toEqual({ user: "ada" });
+      return response.headers.getSetCookie();
+    };
+    for (const user of ["same", "ada"]) {
+      expect(await renew(`/renew/ended/${user}`)).toEqual([]);
+      expect(await app.endSessions("ada")).toBe(0);
+      expect(await renew(`/renew/alive/${user}`)).toHaveLength(1);
+      expect(await app.endSessions("ada")).toBe(1);
+    }
+    // The login of another user.
+    expect(await renew("/renew/ended/bob")).toHaveLength(1);
+    expect(await app.endSessions("bob")).toBe(1);
+  });
+
   it("endSessions() ends what is open with a store that reports nothing, and needs a store that can do it", async () => {
     const inner = new MemorySessionStore();
     const silent = new SilentStore(inner);

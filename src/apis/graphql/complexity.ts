@@ -40,7 +40,7 @@ interface Count {
   readonly variables: Readonly<Record<string, unknown>>;
   /** The cost of each fragment, by the size of lists without a number. */
   readonly fragments: Map<string, number>;
-  /** Items of lists in arguments that may still be looked at: more of them exceed every limit. */
+  /** Fields, and items of lists in arguments, that may still be looked at: each costs 1, so more of them exceed the limit. */
   left: number;
 }
 
@@ -52,7 +52,8 @@ interface Arguments {
 
 /**
  * The cost of an operation: that of each field, 1 unless it has another, and 1 for each item of a list in its arguments,
- * times the number of items of the lists around it. Fragments are computed once each. Fields of the schema's own
+ * times the number of items of the lists around it. The number that a field asks for is that of its list, or else of the
+ * lists inside of it: those of a connection. Fragments are computed once each. Fields of the schema's own
  * description count once, because their number depends on the schema alone.
  */
 export class Complexity {
@@ -86,7 +87,7 @@ export class Complexity {
     return cost > limit;
   }
 
-  /** `unsized`: the items of a list without a number. 1 in a connection, whose own arguments give the number. */
+  /** `unsized`: the items of a list without a number. In a connection, the number that its arguments give. */
   #set(set: SelectionSetNode, type: GraphQLCompositeType | undefined, unsized: number, count: Count): number {
     let cost = 0;
     for (const selection of set.selections) {
@@ -111,18 +112,25 @@ export class Complexity {
 
   #field(node: FieldNode, type: GraphQLCompositeType | undefined, unsized: number, count: Count): number {
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
-    if (!field) return 1;
+    if (!field) {
+      count.left--;
+      return 1;
+    }
     const { cost = 1, size: sizing } = costOf(field);
+    count.left -= cost;
     const isList = isListType(getNullableType(field.type));
     const { size, items } = this.#arguments(field, node, sizing, count);
     const own = cost + items;
+    if (count.left < 0) return own;
     if (!node.selectionSet) return own + (isList || sizing !== undefined ? (size ?? 0) : 0);
     const named = getNamedType(field.type);
     const inner = isCompositeType(named) ? named : undefined;
-    // A field that names no number often gives an item for each one of a list: `users(ids: [...])`.
-    const times = size ?? (isList ? Math.max(unsized, items) : 1);
-    const inside = isList ? this.#listSize : size === null ? Math.max(this.#listSize, items) : 1;
-    return own + times * this.#set(node.selectionSet, inner, inside, count);
+    if (isList || (sizing !== undefined && size !== null)) {
+      // A field that names no number often gives an item for each one of a list: `users(ids: [...])`.
+      const times = size ?? Math.max(unsized, items);
+      return own + times * this.#set(node.selectionSet, inner, isList ? this.#listSize : 1, count);
+    }
+    return own + this.#set(node.selectionSet, inner, size ?? Math.max(this.#listSize, unsized, items), count);
   }
 
   #arguments(

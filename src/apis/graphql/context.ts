@@ -6,13 +6,13 @@ import { LoadedValues, type Loader } from "./loader.js";
 export class GraphqlContext {
   /** The HTTP request, or the request that became the WebSocket. */
   readonly request: Request;
-  readonly #signal: AbortSignal | null;
+  readonly #end: OperationEnd;
   #loaders: Map<unknown, LoadedValues<unknown, unknown, GraphqlContext>> | null = null;
 
-  /** @internal `signal` is that of one operation of a WebSocket; without it, that of the request. */
-  constructor(request: Request, signal: AbortSignal | null = null) {
+  /** @internal */
+  constructor(request: Request, end: OperationEnd = new OperationEnd(request)) {
     this.request = request;
-    this.#signal = signal;
+    this.#end = end;
   }
 
   /** Values that middleware passed on, such as `user` and `jwt_claims`. */
@@ -25,9 +25,17 @@ export class GraphqlContext {
     return this.request.db;
   }
 
-  /** Aborted when the client disconnects or completes the operation, the request times out, or the subscription ends. */
+  /**
+   * Aborted when the client disconnects or completes the operation, the request times out, the subscription ends, or an
+   * error has decided the result before this resolver has ended.
+   */
   get signal(): AbortSignal {
-    return this.#signal ?? this.request.signal;
+    return this.#end.signal;
+  }
+
+  /** @internal Aborts the signal: nobody needs what resolvers still return. */
+  abort(): void {
+    this.#end.abort();
   }
 
   /**
@@ -59,5 +67,31 @@ export class GraphqlContext {
     if (values === undefined)
       loaders.set(loader, (values = new LoadedValues<Key, Value, GraphqlContext>(loader, this)));
     return values;
+  }
+}
+
+/** The end of an operation before its resolvers have ended. */
+export class OperationEnd {
+  readonly #request: Request | null;
+  #controller: AbortController | null = null;
+  #aborted = false;
+
+  /** Null for an operation that does not end with its request alone: one of a WebSocket. */
+  constructor(request: Request | null) {
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+      else this.#request?.onAbort((reason) => this.#controller!.abort(reason));
+    }
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
   }
 }

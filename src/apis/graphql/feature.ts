@@ -35,4 +35,5 @@ export const graphqlFeature = feature<GraphqlFeature>({
   // Telemetry has its tracer by then.
   open: (host) => handleOf(host).watch(host),
   drain: (host) => handleOf(host).running?.drain(),
+  close: (host) => handleOf(host).running?.close(),
 });

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type { Request } from "../../http/request.js";
+import { within } from "../../kit/time/within.js";
 import { limitError } from "./check-document.js";
 import type { GraphQLConfig } from "./config.js";
 import type { GraphqlContext } from "./context.js";
@@ -33,6 +34,9 @@ export class Operations {
   monitor: OperationMonitor | null = null;
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
+  /** Executions with resolvers that have not ended, also those that no response waits for. */
+  #running = 0;
+  #onIdle: (() => void) | null = null;
 
   constructor(schema: GraphQLSchema, settings: OperationSettings) {
     const { limits, cacheSize, persisted } = settings.config;
@@ -60,8 +64,24 @@ export class Operations {
     context: GraphqlContext,
     event: unknown,
   ): TextResult | Promise<TextResult> {
-    if (this.monitor === null) return operation.compiled.execute(variables, context, event);
-    return this.monitor.measure(operation, () => operation.compiled.execute(variables, context, event));
+    const result =
+      this.monitor === null
+        ? operation.compiled.execute(variables, context, event)
+        : this.monitor.measure(operation, () => operation.compiled.execute(variables, context, event));
+    if (result instanceof Promise || result.running !== null) void this.#count(result);
+    return result;
+  }
+
+  async #count(result: TextResult | Promise<TextResult>): Promise<void> {
+    this.#running++;
+    await (await result).running;
+    if (--this.#running === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when all resolvers have ended, or after so many milliseconds: with the number of operations that still run. */
+  async settled(milliseconds: number): Promise<number> {
+    if (this.#running > 0) await within(new Promise<void>((resolve) => (this.#onIdle = resolve)), milliseconds);
+    return this.#running;
   }
 
   #noted(prepared: PreparedOperation | Refusal): PreparedOperation | Refusal {

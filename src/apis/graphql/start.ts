@@ -13,7 +13,12 @@ export interface RunningGraphql {
   readonly operations: Operations;
   /** Ends all event streams. WebSockets are closed by the application itself. */
   drain(): void;
+  /** Waits for resolvers that no response waits for, so that engines are not closed under them. */
+  close(): Promise<void>;
 }
+
+/** Milliseconds that they have for it. */
+const grace = 2000;
 
 /** The only module that is loaded on demand here: it needs the package graphql. */
 export async function startGraphql(host: Host, config: GraphQLConfig, builder: SchemaBuilder): Promise<RunningGraphql> {
@@ -35,7 +40,14 @@ export async function startGraphql(host: Host, config: GraphQLConfig, builder: S
   host.route({ path, options, method: "POST", handler: (request) => endpoint.post(request) });
   if (operations.schema.getSubscriptionType()) addSocket(host, config, operations, count);
   if (playground !== null) host.link("GraphQL", path);
-  return { operations, drain: () => streams.drain() };
+  return {
+    operations,
+    drain: () => streams.drain(),
+    async close() {
+      const left = await operations.settled(grace);
+      if (left > 0) host.logger.warn(`${left} GraphQL operations still run; the application is closed under them`);
+    },
+  };
 }
 
 function addSocket(host: Host, config: GraphQLConfig, operations: Operations, count: SubscriptionCount): void {

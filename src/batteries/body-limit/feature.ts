@@ -27,4 +27,11 @@ export const bodyLimitFeature = feature<BodyLimitFeature>({
       host.bodyLimit = bodyLimitOptions.read(given).maxSize;
     },
   },
+  review({ bodyLimit, settings: { maxBodyMemory = 0 } }) {
+    return [
+      maxBodyMemory > 0 &&
+        maxBodyMemory < bodyLimit &&
+        `option 'maxBodyMemory' in run() is below the body limit of ${bodyLimit} bytes: a body between both gets 503, however often it is sent`,
+    ];
+  },
 });

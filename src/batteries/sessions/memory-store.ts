@@ -72,9 +72,11 @@ export class MemorySessionStore implements SessionStore {
     if (this.#alive(key)) this.set(key, session, ttl);
   }
 
-  destroy(key: string): void {
+  destroy(key: string): boolean {
+    const isAlive = this.#alive(key) !== undefined;
     this.#remove(key);
     for (const listener of this.#listeners) listener.ended(key);
+    return isAlive;
   }
 
   /** Looks at every session: there are at most `limit`. */

@@ -143,21 +143,42 @@ export class Sessions {
     const ttl = Math.min(this.settings.idleTimeout, kept.created + this.settings.absoluteTimeout - now);
     const isNew = kind === "new";
     const keep = (): string | Promise<string> => this.#keeper.keep({ ...kept, active: now }, ttl, isNew);
+    const cookieOf = (held: string): string => this.#setCookie(held, ttl);
+    if (isNew && previous?.owner !== undefined && previous.owner === kept.owner && !this.#keeper.lazy) {
+      return this.#continue({ ...kept, active: now }, previous, keep).then((held) => held && cookieOf(held));
+    }
     const over = isNew && previous ? this.#end(previous) : undefined;
     // Side by side, because each is a round trip. In a callback, so that an error of one leaves no rejection of the other.
     const value = isPromise(over) ? Promise.all([Promise.resolve().then(keep), over]).then(([held]) => held) : keep();
     const needed = isNew || this.#keeper.lazy || this.settings.persistent;
-    const cookie = (held: string): string | null => (needed ? this.#setCookie(held, ttl) : null);
+    const cookie = (held: string): string | null => (needed ? cookieOf(held) : null);
     return isPromise(value) ? (value as Promise<string>).then(cookie) : cookie(value);
   }
 
+  /**
+   * Keeps the session of a user under its new id, unless `endSessions` has ended it meanwhile: null then. The new one is kept
+   * before the former one ends: a call of another process finds one of them, whenever it looks.
+   */
+  async #continue(
+    session: LoadedSession,
+    previous: LoadedSession,
+    keep: () => string | Promise<string>,
+  ): Promise<string | null> {
+    const value = await keep();
+    if ((await this.#end(previous)) !== false) return value;
+    await this.#end(session);
+    return null;
+  }
+
+  /** False if it had ended already. */
   #end(session: LoadedSession): unknown {
-    const end = (): void => {
+    const end = (was: unknown): unknown => {
       // A store of the application need not report it.
       if (!this.#open.isEmpty) this.#open.end(sessionId(session.token));
+      return was;
     };
     const ended = this.#keeper.end(session);
-    return isPromise(ended) ? asPromise(ended).then(end) : end();
+    return isPromise(ended) ? asPromise(ended).then(end) : end(ended);
   }
 
   #setCookie(value: string, seconds: number): string {

@@ -20,6 +20,7 @@ export interface SessionStore extends EndingSource {
   set(key: string, session: StoredSession, ttl: number): unknown;
   /** Keeps a session that is there for so many seconds more. One that has been ended meanwhile must stay ended. */
   touch(key: string, session: StoredSession, ttl: number): unknown;
+  /** Ends a session. False if there was none: one that is regenerated at the same time has ended then. */
   destroy(key: string): unknown;
   /** Destroys all sessions of a user, and returns their keys. Optional: `app.endSessions()` needs it. */
   destroyAll?(owner: string): readonly string[] | Promise<readonly string[]>;

@@ -111,6 +111,8 @@ export interface OutgoingRecord {
   readonly delay: number;
   /** True if `topic` is the place of a reply, which a message has named: it must not be created. */
   readonly direct?: boolean;
+  /** Takes what the broker tells of the place of the record, by the names of OpenTelemetry. Only for a record with a span. */
+  readonly placed?: (attributes: Readonly<Record<string, string | number>>) => void;
   /** True for a copy of a message that another program may have published: it may be as large as the broker takes. */
   readonly foreign?: boolean;
 }

@@ -25,8 +25,9 @@ export function sessionService() {
     set: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).set(key, session, ttl),
     touch: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).touch(key, session, ttl),
     destroy(_: HubWorker, key: string) {
-      of(key).destroy(key);
+      const was = of(key).destroy(key);
       members.tellAll(key);
+      return was;
     },
     destroyAll(_: HubWorker, owner: string) {
       const keys = users.destroyAll(owner);
@@ -60,7 +61,7 @@ export class SupervisedSessionStore implements SessionStore {
     return available(this.#sessions.ask("touch", [key, session, ttl], JSON.stringify(session).length));
   }
 
-  destroy(key: string): Promise<void> {
+  destroy(key: string): Promise<boolean> {
     return available(this.#sessions.ask("destroy", [key]));
   }
 

@@ -16,7 +16,8 @@ const visible = /^[\x21\x22\x24-\x7e]+$/;
 /**
  * The target of a request, or the error of a request that nghttp2 accepts and we refuse. nghttp2 has checked the names
  * (in lower case, none that belongs to a connection), the order and number of pseudo-header fields and of Host, and the
- * length of the body. It has dropped fields with characters that are not valid. `size` is that of the head.
+ * length of the body. It has dropped fields with characters that are not valid. `size` is that of the head. White space around
+ * values has been looked for before.
  */
 export function checkRequest(
   headers: IncomingHttpHeaders,
@@ -38,6 +39,19 @@ export function checkRequest(
   const expectation = headers.expect;
   if (expectation !== undefined && expectation.toLowerCase() !== "100-continue") return "EXPECTATION_FAILED";
   return { method, target, authority: name };
+}
+
+/** True if a value begins or ends with white space: the request is malformed (RFC 9113 section 8.2.1). */
+export function hasOuterSpace(raw: readonly string[]): boolean {
+  for (let i = 1; i < raw.length; i += 2) {
+    const value = raw[i]!;
+    if (isSpace(value.charCodeAt(0)) || isSpace(value.charCodeAt(value.length - 1))) return true;
+  }
+  return false;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 /** The size of a head as it is counted for HTTP/1.1, not as RFC 9113 does: a limit means the same on both. */

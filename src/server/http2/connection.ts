@@ -9,7 +9,7 @@ import type { Peer } from "../http1/source.js";
 import type { Dispatch } from "../transport.js";
 import { abuseOf, type Http2Abuse } from "./abuse.js";
 import { Budget } from "./budget.js";
-import { checkRequest, type HeadLimits, sizeOf } from "./checks.js";
+import { checkRequest, type HeadLimits, hasOuterSpace, sizeOf } from "./checks.js";
 import { type ExchangeOwner, Http2Exchange } from "./exchange.js";
 import type { Http2Fields } from "./fields.js";
 import { HeadWatch } from "./head-watch.js";
@@ -216,6 +216,12 @@ export class Http2Connection implements ExchangeOwner {
     // The client has cancelled it in the same packet: no handler starts.
     if (stream.destroyed || stream.closed) {
       stream.on("error", ignore);
+      this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
+      return;
+    }
+    if (hasOuterSpace(raw)) {
+      stream.on("error", ignore);
+      stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
       this.#spend(this.#resets, "HTTP2_RESET_FLOOD");
       return;
     }

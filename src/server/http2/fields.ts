@@ -1,4 +1,4 @@
-import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { type OptionSet, type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { is } from "../../kit/options.js";
 
@@ -34,7 +34,11 @@ export type Http2Options = EitherSpelling<OptionsOf<typeof fields>>;
 /** The settings of HTTP/2. */
 export type Http2Fields = SettingsOf<typeof fields>;
 
-const http2Options = options("http2", fields);
+export const http2Options: OptionSet<typeof fields> = options("http2", fields, {
+  idle: ({ streamWindow, connectionWindow }) => ({
+    streamWindow: streamWindow > connectionWindow && "connectionWindow is smaller, and bounds all streams together",
+  }),
+});
 
 export const defaultHttp2: Http2Fields = http2Options.read([]);
 

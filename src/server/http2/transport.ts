@@ -213,6 +213,8 @@ function sessionOptions(options: TransportOptions, fields: Http2Fields) {
     maxSessionMemory: fields.maxSessionMemory,
     maxSessionInvalidFrames: fields.maxInvalidFrames,
     maxSessionRejectedStreams: fields.maxResets,
+    // From Node.js 22.17 on: otherwise fields with white space around their value are dropped, and we reset such requests.
+    strictFieldWhitespaceValidation: false,
     settings: {
       enablePush: false,
       maxConcurrentStreams: fields.maxConcurrentStreams,

@@ -9,7 +9,10 @@ const typeDefs = `
   extend type Query { randoms(n: Int): [Float!]  blob(bytes: Int): String  codes(take: Int): [String!]  names: [String!] }
   extend type Query { byIdsPage(ids: [ID!]!): Connection!  ends(first: Int, last: Int): [User!]  spelled(page_size: Int): [User!] }
   extend type Query { save(values: [Float!]!): Boolean  matrix(rows: [[Int!]!]!): Boolean }
-  extend type Query { usual(first: Int = 20): [User!] }
+  extend type Query { usual(first: Int = 20): [User!]  search(first: Int): Found!  avatar(size: Int): Image! }
+  type Found { users: Users!  total: Int! }
+  type Users { hits: [User!]! }
+  type Image { url: String! }
   input Page { limit: Int }
   input Limited { limit: Int = 100000 }
   type User { id: ID! name: String friends: [User!]!  best: User }
@@ -63,6 +66,7 @@ const hostile: [name: string, document: string, limit: string | null][] = [
   ["lists in lists", "{ users { friends { friends { friends { id } } } } }", "complexity"],
   ["a long list", "{ users(first: 100000) { id } }", "complexity"],
   ["a long page", "{ conn(first: 100000) { edges { node { id } } } }", "complexity"],
+  ["a long list two levels below its number", "{ search(first: 100000) { users { hits { id } } } }", "complexity"],
   ["a long list beside a short one", "{ pages(first: 1, last: 100000) { id } }", "complexity"],
   ["a long list in an input object", "{ pages(page: { limit: 100000 }) { id } }", "complexity"],
   ["a long list by an argument of any name", "{ chunk(n: 100000) { id } }", "complexity"],
@@ -154,13 +158,15 @@ describe("hostile documents", () => {
       ["{ codes(take: 7) }", 8],
       ["{ byIds(ids: [1, 2]) { id } }", 13],
       [`{ byIds(ids: [${"1,".repeat(12)}]) { id } }`, 25],
-      ["{ conn(first: 4) { edges { node { id } } } }", 13],
+      ["{ conn(first: 4) { edges { node { id } } } }", 10],
+      ["{ search(first: 20) { users { hits { id } } total } }", 24],
+      ["{ avatar(size: 128) { url } }", 2],
       ["{ save(values: [1, 2, 3]) }", 4],
       ["{ usual(first: null) { id } }", 21],
       // The same fragment in a page of 4 items, and in one whose size is not known.
       [
         "{ conn(first: 4) { ...C } byIdsPage(ids: [1]) { ...C } } fragment C on Connection { edges { node { id } } }",
-        36,
+        33,
       ],
     ];
     for (const [query, cost] of costs) {

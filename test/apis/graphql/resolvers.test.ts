@@ -1,5 +1,7 @@
 import { Depends, ForbiddenError, JwtAuth, Role } from "stoa";
+import { feature } from "stoa/feature";
 import { loader, resolver } from "stoa/graphql";
+import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { dataOf, errorsOf, graphqlApp, post, quietApp } from "./support.js";
 
@@ -71,35 +73,68 @@ describe("resolvers", () => {
     ["one operation", { query: "{ slow required }" }, "application/json"],
     ["a list of operations", [{ query: "{ slow required }" }, { query: "{ __typename }" }], "application/json"],
     ["an event stream", { query: "{ slow required }" }, "text/event-stream"],
-  ])("Scoped values of %s are disposed after resolvers that an error did not wait for", async (_what, body, accept) => {
-    const disposed: string[] = [];
-    let end = (): void => {};
-    const slow = resolver(
-      { inject: { unit: Depends<string>("unit") } },
-      () =>
-        new Promise<number>((resolve) => {
+  ])(
+    "Resolvers of %s that an error did not wait for are aborted, and scoped values disposed after them",
+    async (_what, body, accept) => {
+      const disposed: string[] = [];
+      let end = (): void => {};
+      let aborted = 0;
+      const slow = resolver({ inject: { unit: Depends<string>("unit") } }, (_parent, _args, { signal }) => {
+        signal.addEventListener("abort", () => aborted++);
+        return new Promise<number>((resolve) => {
           end = () => resolve(1);
-        }),
-    );
+        });
+      });
+      const app = graphqlApp({
+        typeDefs: "type Query { slow: Int required: Int! }",
+        resolvers: { Query: { slow, required: () => Promise.reject(new Error("no value")) } },
+        limits: { batch: 2 },
+      });
+      app.registerScoped("unit", { dispose: (unit: string) => void disposed.push(unit) }, () => "unit");
+      let finished = 0;
+      app.use({ before: (request) => request.onFinish(() => void finished++) });
+      const headers = { "content-type": "application/json", accept };
+      const response = await app.request("/graphql", { method: "POST", headers, body: JSON.stringify(body) });
+      expect(await response.text()).toContain("errors");
+      // The end of another request shows that this one could have ended.
+      await (await app.request("/none")).text();
+      await expect.poll(() => finished).toBeGreaterThanOrEqual(1);
+      expect([finished, disposed, aborted]).toEqual([1, [], 1]);
+      end();
+      await expect.poll(() => disposed).toEqual(["unit"]);
+      expect(finished).toBe(2);
+      await app.stop();
+    },
+  );
+
+  it.each([
+    ["an error did not wait for", 30],
+    ["ran out of time", 0.05],
+  ])("Engines are closed after resolvers that %s", async (_why, requestTimeout) => {
+    const events: string[] = [];
+    let end = (): void => {};
     const app = graphqlApp({
       typeDefs: "type Query { slow: Int required: Int! }",
-      resolvers: { Query: { slow, required: () => Promise.reject(new Error("no value")) } },
-      limits: { batch: 2 },
+      resolvers: {
+        Query: {
+          required: () => (requestTimeout === 30 ? Promise.reject(new Error("no value")) : 1),
+          slow: (_parent, _args, { signal }) =>
+            new Promise<number>((resolve) => {
+              signal.addEventListener("abort", () => events.push("aborted"));
+              end = () => {
+                events.push("ended");
+                resolve(1);
+              };
+            }),
+        },
+      },
     });
-    app.registerScoped("unit", { dispose: (unit: string) => void disposed.push(unit) }, () => "unit");
-    let finished = 0;
-    app.use({ before: (request) => request.onFinish(() => void finished++) });
-    const headers = { "content-type": "application/json", accept };
-    const response = await app.request("/graphql", { method: "POST", headers, body: JSON.stringify(body) });
-    expect(await response.text()).toContain("errors");
-    // The end of another request shows that this one could have ended.
-    await (await app.request("/none")).text();
-    await expect.poll(() => finished).toBeGreaterThanOrEqual(1);
-    expect([finished, disposed]).toEqual([1, []]);
-    end();
-    await expect.poll(() => disposed).toEqual(["unit"]);
-    expect(finished).toBe(2);
-    await app.stop();
+    const engine = feature<object>({ name: "engine", isEngine: true, close: () => void events.push("closed") });
+    app.install(engine).onEvent("shutdown", () => void setImmediate(end));
+    const server = await serve(app, { requestTimeout });
+    await (await fetch(`${server.url}/graphql?query={slow,required}`)).text();
+    await server.close();
+    expect(events).toEqual(["aborted", "ended", "closed"]);
   });
 
   it("A resolver that injects an unknown dependency fails the start", async () => {

@@ -143,26 +143,62 @@ describe("messages", () => {
 });
 
 describe.skipIf(!kafka)("messages of Kafka", () => {
-  it("The span of a message of Kafka has its partition and its offset", async () => {
+  it("Both spans of a message of Kafka have its partition and its offset", async () => {
     const topic = `spans-${randomUUID()}`;
     const { app, flush, collector } = await traced((own) => {
       own.enableMessaging({ brokers: [kafka!], groupId: topic, partitions: 1 });
       own.onMessage(topic, () => {});
     });
     for (const value of [1, 2]) await app.publish(topic, value, { id: `order-${value}` });
-    const processed = () => collector.spans.filter(({ name }) => name === `process ${topic}`);
     await vi.waitFor(() => expect(app.messaging.consumers[0]!.stats().results.done).toBe(2), { timeout: 30_000 });
     await flush();
-    expect(processed().map(({ attributes }) => attributes)).toEqual(
-      [1, 2].map((value) =>
-        expect.objectContaining({
-          "messaging.system": "kafka",
-          "messaging.message.id": `order-${value}`,
-          "messaging.destination.partition.id": "0",
-          "messaging.kafka.offset": value - 1,
-        }),
-      ),
-    );
+    for (const operation of ["publish", "process"]) {
+      const spans = collector.spans.filter(({ name }) => name === `${operation} ${topic}`);
+      expect(spans.map(({ attributes }) => attributes)).toEqual(
+        [1, 2].map((value) =>
+          expect.objectContaining({
+            "messaging.system": "kafka",
+            "messaging.message.id": `order-${value}`,
+            "messaging.destination.partition.id": "0",
+            "messaging.kafka.offset": value - 1,
+          }),
+        ),
+      );
+    }
+  });
+
+  it("Messages that are published together to several partitions of Kafka have the places that consumers see", async () => {
+    const topic = `spans-${randomUUID()}`;
+    const { app, flush, collector } = await traced((own) => {
+      own.enableMessaging({ brokers: [kafka!], groupId: topic, partitions: 3 });
+      own.onMessage(topic, () => {});
+    });
+    const keys = Array.from({ length: 12 }, (_, i) => `key-${i % 5}`);
+    await Promise.all(keys.map((key, i) => app.publish(topic, i, { id: `order-${i}`, ...(i % 4 !== 0 && { key }) })));
+    // A batch has the partition that all of its messages are in, and no offset.
+    await app.publishBatch(topic, [
+      { value: 1, key: "one" },
+      { value: 2, key: "one" },
+    ]);
+    const all = keys.length + 2;
+    await vi.waitFor(() => expect(app.messaging.consumers[0]!.stats().results.done).toBe(all), { timeout: 30_000 });
+    await flush();
+    const places = (operation: string) =>
+      collector.spans
+        .filter(({ name, attributes }) => name === `${operation} ${topic}` && attributes["messaging.message.id"])
+        .map(({ attributes }) => [
+          attributes["messaging.message.id"],
+          attributes["messaging.destination.partition.id"],
+          attributes["messaging.kafka.offset"],
+        ])
+        .filter(([id]) => String(id).startsWith("order-"))
+        .sort();
+    expect(places("publish")).toHaveLength(keys.length);
+    expect(places("publish")).toEqual(places("process"));
+    expect(new Set(places("publish").map(([, partition]) => partition)).size).toBe(3);
+    const batch = collector.spans.find(({ attributes }) => attributes["messaging.batch.message_count"] === 2)!;
+    expect(batch.attributes["messaging.destination.partition.id"]).toMatch(/^[012]$/);
+    expect(batch.attributes).not.toHaveProperty("messaging.kafka.offset");
   });
 });
 

@@ -49,6 +49,25 @@ describe.skipIf(!service("redis"))("what ends in the key-value store", () => {
     expect(await one.destroyAll("ada")).toEqual([]);
   });
 
+  it("A session of a user that is regenerated while all of them are ended does not outlive them", async () => {
+    const kv = await testStore();
+    const [one, two] = [new KvSessionStore(kv), new KvSessionStore(kv)];
+    const owned = { ...session, owner: "ada" };
+    await one.set("former", owned, 60);
+    const destroy = one.destroy.bind(one);
+    // The other process regenerates after the sessions were listed, and before they are destroyed.
+    one.destroy = async (key) => {
+      if (key === "former") {
+        await two.set("new", owned, 60);
+        expect(await two.destroy("former")).toBe(true);
+      }
+      return destroy(key);
+    };
+    expect(await one.destroyAll("ada")).toEqual(["new"]);
+    expect(await two.get("new")).toBe(null);
+    expect(await two.destroy("former")).toBe(false);
+  });
+
   it("Sessions of a user that have ended by their time leave the list with the next one", async () => {
     const kv = await testStore();
     const store = new KvSessionStore(kv);

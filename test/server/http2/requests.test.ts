@@ -21,6 +21,14 @@ import {
   uint32,
 } from "./frames.js";
 
+/** Fields that RFC 9113 forbids for the white space around their value. Older versions of Node drop them. */
+const outerSpace: [name: string, value: string][] = [
+  ["x", " a"],
+  ["x", "a\t"],
+  ["cookie", " "],
+];
+const seesOuterSpace = Number.parseInt(process.versions.node, 10) >= 22;
+
 interface Seen {
   readonly method: string;
   readonly target: string;
@@ -154,8 +162,7 @@ describe("a request of HTTP/2", () => {
     ["x", "a\nb"],
     ["x", "a\rb"],
     ["x", "a\0b"],
-    ["x", " a"],
-    ["x", "a\t"],
+    ...(seesOuterSpace ? [] : outerSpace),
     ["cookie", "a=b\0"],
     ["", "a"],
     ["x y", "a"],
@@ -171,6 +178,13 @@ describe("a request of HTTP/2", () => {
     expect(JSON.parse(body).headers).toEqual(["host", "a", "y", "z"]);
     client.socket.destroy();
   });
+
+  it.runIf(seesOuterSpace).each(outerSpace)(
+    "A request of HTTP/2 with the field %j: %j is reset",
+    async (name, value) => {
+      expect(await raw([...line(), [":authority", "a"], [name, value]])).toBe(1);
+    },
+  );
 
   it("A body of HTTP/2 is read with and without a length", async () => {
     expect((await seen({ ":method": "POST" }, "hello")).body).toBe("hello");

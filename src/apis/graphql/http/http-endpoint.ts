@@ -84,12 +84,15 @@ export class HttpEndpoint {
       return this.#bad(request, new BadRequest(406, message), form);
     }
     const type = types[form as JsonForm];
-    const result = this.#operations.execute(prepared, new GraphqlContext(request));
-    if (result instanceof Promise) return result.then((done) => this.#respond(request, done, type));
-    return this.#respond(request, result, type);
+    const context = new GraphqlContext(request);
+    const result = this.#operations.execute(prepared, context);
+    if (result instanceof Promise) return result.then((done) => this.#respond(context, done, type));
+    return this.#respond(context, result, type);
   }
 
-  #respond(request: Request, result: TextResult, type: string): Response {
+  #respond(context: GraphqlContext, result: TextResult, type: string): Response {
+    const { request } = context;
+    if (result.running !== null) context.abort();
     if (result.errors !== null) request.logFields = { ...request.logFields, graphql_errors: result.errors.length };
     return new Response(this.#operations.responseText(result, request), 200, type);
   }
@@ -103,19 +106,23 @@ export class HttpEndpoint {
       return this.#bad(request, new BadRequest(400, `A list has from 1 to ${maxBatch} operations.`), form);
     }
     const context = new GraphqlContext(request);
-    const texts = await Promise.all(list.map((item) => this.#item(request, item, context)));
-    return new Response(`[${texts.join(",")}]`, 200, types[form as JsonForm]);
+    const items = await Promise.all(list.map((item) => this.#item(item, context)));
+    if (items.some(([, running]) => running)) context.abort();
+    return new Response(`[${items.map(([text]) => text).join(",")}]`, 200, types[form as JsonForm]);
   }
 
-  async #item(request: Request, item: unknown, context: GraphqlContext): Promise<string> {
+  /** The text of the result, and whether resolvers are left behind. */
+  async #item(item: unknown, context: GraphqlContext): Promise<readonly [text: string, running: boolean]> {
+    const { request } = context;
     const parameters = readParameters(item);
     const prepared = parameters instanceof Refusal ? parameters : await this.#operations.prepare(parameters);
-    if (prepared instanceof Refusal) return `{"errors":${this.#operations.errorsText(prepared.errors, request)}}`;
-    if (prepared.kind === "subscription") {
-      const error = new GraphQLError("A subscription cannot be part of a list.");
-      return `{"errors":${this.#operations.errorsText([error], request)}}`;
-    }
-    return this.#operations.responseText(await this.#operations.execute(prepared, context), request);
+    const refused = (errors: readonly GraphQLError[]) =>
+      [`{"errors":${this.#operations.errorsText(errors, request)}}`, false] as const;
+    if (prepared instanceof Refusal) return refused(prepared.errors);
+    if (prepared.kind === "subscription")
+      return refused([new GraphQLError("A subscription cannot be part of a list.")]);
+    const result = await this.#operations.execute(prepared, context);
+    return [this.#operations.responseText(result, request), result.running !== null];
   }
 
   /**

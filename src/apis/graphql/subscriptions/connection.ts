@@ -1,6 +1,6 @@
 import type { Request } from "../../../http/request.js";
 import type { WebSocket } from "../../../websocket/socket.js";
-import { GraphqlContext } from "../context.js";
+import { GraphqlContext, OperationEnd } from "../context.js";
 import type { TextResult } from "../execute/compile.js";
 import type { Operations, PreparedOperation } from "../operations.js";
 import { Refusal, readParameters } from "../parameters.js";
@@ -154,7 +154,7 @@ export class Connection {
       const prepared = parameters instanceof Refusal ? parameters : await operations.prepare(parameters);
       if (prepared instanceof Refusal) return await this.#error(id, prepared.errors, request, operation);
       request.logFields = prepared.operation.logFields;
-      const context = new GraphqlContext(request, operation.signal);
+      const context = new GraphqlContext(request, operation);
       if (prepared.kind === "subscription") return await this.#stream(id, prepared, context, operation);
       const result = await operations.execute(prepared, context);
       await this.#next(id, result, request, operation);
@@ -252,20 +252,14 @@ export class Connection {
 }
 
 /** An operation that can be ended by the client or by the end of the connection. */
-class RunningOperation {
+class RunningOperation extends OperationEnd {
   ended = false;
   /** True while its id belongs to it. */
   current = true;
   #end: (() => void) | null = null;
-  #abort: AbortController | null = null;
 
-  /** Aborted when the operation ends. */
-  get signal(): AbortSignal {
-    return (this.#abort ??= new AbortController()).signal;
-  }
-
-  abort(): void {
-    this.#abort?.abort();
+  constructor() {
+    super(null);
   }
 
   end(): void {

@@ -37,7 +37,10 @@ export class EventStreams {
     const text = (result: TextResult): string => this.#operations.responseText(result, request);
     const next = (result: TextResult): SseEvent => ({ event: "next", data: text(result) });
     if (prepared.kind !== "subscription") {
-      yield next(await this.#operations.execute(prepared, new GraphqlContext(request)));
+      const context = new GraphqlContext(request);
+      const result = await this.#operations.execute(prepared, context);
+      if (result.running !== null) context.abort();
+      yield next(result);
     } else if (!this.#count.take()) {
       yield next(this.#tooMany());
     } else {
@@ -52,10 +55,10 @@ export class EventStreams {
     signal: AbortSignal,
     next: (result: TextResult) => SseEvent,
   ): AsyncIterableIterator<SseEvent> {
-    const ending = new AbortController();
+    const context = new GraphqlContext(request);
     let result: AsyncIterable<TextResult> | TextResult;
     try {
-      result = await this.#operations.subscribe(prepared, new GraphqlContext(request, ending.signal));
+      result = await this.#operations.subscribe(prepared, context);
     } catch (error) {
       result = failed(error);
     }
@@ -69,7 +72,7 @@ export class EventStreams {
     );
     const end = (): void => {
       source.end();
-      ending.abort();
+      context.abort();
     };
     this.#open.add(end);
     signal.addEventListener("abort", end);

@@ -18,7 +18,7 @@ export class KvSessionStore implements SessionStore {
     this.#kv = kv;
     this.#destroy = kv.script(destroyLua);
     this.#add = kv.script(addLua);
-    this.#list = kv.script("return redis.call('ZRANGE', KEYS[1], 0, -1)");
+    this.#list = kv.script(`return redis.call('ZRANGE', KEYS[1], 0, ${batch - 1})`);
     this.#unlist = kv.script("return redis.call('ZREM', KEYS[1], unpack(ARGV))");
   }
 
@@ -41,22 +41,22 @@ export class KvSessionStore implements SessionStore {
     return this.#listed(key, session, ttl, kept).catch(refuse);
   }
 
-  destroy(key: string): Promise<number> {
-    return this.#destroy.run([keyOf(key)], [this.#kv.prefixed(channel), key]).catch(refuse);
+  async destroy(key: string): Promise<boolean> {
+    return (await this.#destroy.run([keyOf(key)], [this.#kv.prefixed(channel), key]).catch(refuse)) === 1;
   }
 
+  /** Until none is listed: one that is regenerated meanwhile lists the new one before it ends the former one. */
   async destroyAll(owner: string): Promise<readonly string[]> {
     const list = [listOf(owner)];
-    const keys = await this.#list.run(list).catch(refuse);
     const ended: string[] = [];
-    for (let i = 0; i < keys.length; i += batch) {
-      const some = keys.slice(i, i + batch);
-      const counts = await Promise.all(some.map((key) => this.destroy(key)));
-      await this.#unlist.run(list, some).catch(refuse);
+    for (;;) {
+      const keys = await this.#list.run(list).catch(refuse);
+      if (keys.length === 0) return ended;
+      const were = await Promise.all(keys.map((key) => this.destroy(key)));
+      await this.#unlist.run(list, keys).catch(refuse);
       // Those that had ended before are listed too.
-      ended.push(...some.filter((_key, at) => counts[at] === 1));
+      ended.push(...keys.filter((_key, at) => were[at]));
     }
-    return ended;
   }
 
   watch(listener: EndingListener): void {

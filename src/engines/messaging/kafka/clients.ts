@@ -12,6 +12,7 @@ import type {
   KafkaConnectionPool,
   KafkaLibrary,
   KafkaMetadata,
+  KafkaOutgoing,
   KafkaProducer,
 } from "./library.js";
 import { kafkaError } from "./translate-error.js";
@@ -109,13 +110,13 @@ export class KafkaClients {
    * That of Java, and of librdkafka with `partitioner=murmur2_random`: a key is in the same partition whoever publishes it. The
    * default of the library differs for half of the keys. Messages without a key go to all partitions in turn.
    */
-  #partitioner(): (message: unknown, key: Buffer | undefined) => number {
+  #partitioner(): (message: KafkaOutgoing, key: Buffer | undefined) => number {
     const { compatibilityPartitioner } = this.#library;
     let next = 0;
     return (message, key) => {
-      if (key !== undefined) return compatibilityPartitioner(message, key);
-      next = (next + 1) % 1_000_000_000;
-      return next;
+      if (key === undefined) next = (next + 1) % 1_000_000_000;
+      message.drawn = key === undefined ? next : compatibilityPartitioner(message, key);
+      return message.drawn;
     };
   }
 

@@ -15,8 +15,8 @@ import { browseDeadLetters } from "./browse.js";
 import { KafkaClients } from "./clients.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
 import { KafkaConsumer } from "./kafka-consumer.js";
-import { type KafkaLibrary, type KafkaOutgoing, type KafkaProducer, loadKafka } from "./library.js";
-import { messageOf } from "./records.js";
+import { type KafkaLibrary, type KafkaOutgoing, type KafkaProduced, type KafkaProducer, loadKafka } from "./library.js";
+import { messageOf, placeAttributes } from "./records.js";
 import { requestsOf } from "./requests-of.js";
 import { KafkaTransactions } from "./transactions.js";
 import { isCoordinatorAway } from "./translate-error.js";
@@ -85,7 +85,7 @@ export class KafkaBroker implements Broker {
           for (const record of given.filter(isBehind)) outcomes.set(record, behindRefused());
           if (request.length === 0) return;
           // The rest of the topic waits for the next try too: otherwise it would overtake.
-          const outcome = failure ?? (await this.#send(topic, request.map(messageOf)));
+          const outcome = failure ?? (await this.#send(topic, request.map(messageOf), request));
           // One that is too large concerns no other, except those of its key where their order counts.
           if (outcome?.code !== "TOO_LARGE") failure = outcome;
           else if (request.length > 1) for (const record of request) await send([record]);
@@ -158,9 +158,13 @@ export class KafkaBroker implements Broker {
    * One request to a topic at a time. Two at once would have the same sequence numbers, since the client counts them when a
    * request succeeds, and the broker would drop the second as a repetition of the first.
    */
-  #send(topic: string, messages: readonly KafkaOutgoing[]): Promise<MessagingError | null> {
+  #send(
+    topic: string,
+    messages: readonly KafkaOutgoing[],
+    records: readonly OutgoingRecord[] = [],
+  ): Promise<MessagingError | null> {
     const before = this.#turns.get(topic) ?? Promise.resolve();
-    const turn = before.then(() => this.#sendNow(messages));
+    const turn = before.then(() => this.#sendNow(topic, messages, records));
     this.#turns.set(topic, turn);
     void turn.then(() => {
       if (this.#turns.get(topic) === turn) this.#turns.delete(topic);
@@ -168,11 +172,17 @@ export class KafkaBroker implements Broker {
     return turn;
   }
 
-  async #sendNow(messages: readonly KafkaOutgoing[]): Promise<MessagingError | null> {
+  async #sendNow(
+    topic: string,
+    messages: readonly KafkaOutgoing[],
+    records: readonly OutgoingRecord[],
+  ): Promise<MessagingError | null> {
     const producer = this.#opened();
     const { compression, idempotent } = this.#config;
     try {
-      await producer.send({ messages, acks: -1, compression, idempotent });
+      const produced = await producer.send({ messages, acks: -1, compression, idempotent });
+      if (records.some(({ placed }) => placed !== undefined))
+        await tellPlaces(producer, topic, messages, records, produced);
       return null;
     } catch (error) {
       // The sequence numbers of an idempotent producer are uncertain after an error: the next batch gets a new one.
@@ -185,6 +195,27 @@ export class KafkaBroker implements Broker {
   #opened(): KafkaProducer {
     this.#producer ??= this.#clients.producer();
     return this.#producer;
+  }
+}
+
+/** Tells each record its partition and its offset: those of a request to one partition follow each other. */
+async function tellPlaces(
+  producer: KafkaProducer,
+  topic: string,
+  messages: readonly KafkaOutgoing[],
+  records: readonly OutgoingRecord[],
+  { offsets = [] }: KafkaProduced,
+): Promise<void> {
+  // From the memory of the client, which has just used it.
+  const metadata = await producer.metadata({ topics: [topic] }).catch(() => null);
+  const count = metadata?.topics.get(topic)?.partitionsCount ?? 1;
+  const next = new Map(offsets.map(({ partition, offset }) => [partition, offset]));
+  for (const [index, { drawn = 0 }] of messages.entries()) {
+    const offset = next.get(drawn % count);
+    // Below 0 for a batch that the broker had already, and has forgotten the place of.
+    if (offset === undefined || offset < 0n) continue;
+    next.set(drawn % count, offset + 1n);
+    records[index]!.placed?.(placeAttributes(drawn % count, offset));
   }
 }
 

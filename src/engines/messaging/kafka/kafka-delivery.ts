@@ -2,6 +2,7 @@ import type { Delivery, IncomingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 import type { KafkaTransaction } from "./library.js";
 import type { Partition, PartitionEntry } from "./partition.js";
+import { placeAttributes } from "./records.js";
 
 /** The consumer of a delivery. */
 export interface DeliveryOwner {
@@ -52,7 +53,7 @@ export class KafkaDelivery implements Delivery, PartitionEntry {
   }
 
   get spanAttributes(): Record<string, string | number> {
-    return { "messaging.destination.partition.id": String(this.number), "messaging.kafka.offset": Number(this.offset) };
+    return placeAttributes(this.number, this.offset);
   }
 
   ack(): void {

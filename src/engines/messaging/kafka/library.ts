@@ -123,7 +123,7 @@ interface KafkaTopicMetadata {
 }
 
 export interface KafkaProducer extends KafkaClient {
-  send(options: SendRequest): Promise<unknown>;
+  send(options: SendRequest): Promise<KafkaProduced>;
   beginTransaction(): Promise<KafkaTransaction>;
 }
 
@@ -148,6 +148,13 @@ export interface KafkaOutgoing {
   readonly headers: Readonly<Record<string, string>>;
   readonly timestamp: bigint;
   readonly partition?: number;
+  /** Set by the partitioner: the partition is the rest of its division by their number. */
+  drawn?: number;
+}
+
+/** The first offset of a request in each partition that it has written. */
+export interface KafkaProduced {
+  readonly offsets?: readonly { readonly partition: number; readonly offset: bigint }[];
 }
 
 /** Offsets of all partitions by topic; the place in the list is the number of the partition. */

@@ -14,3 +14,8 @@ export function messageOf(record: OutgoingRecord): KafkaOutgoing {
     timestamp: BigInt(timestamp),
   };
 }
+
+/** The place of a record, as attributes of its span. */
+export function placeAttributes(partition: number, offset: bigint): Record<string, string | number> {
+  return { "messaging.destination.partition.id": String(partition), "messaging.kafka.offset": Number(offset) };
+}

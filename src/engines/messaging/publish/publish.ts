@@ -1,5 +1,5 @@
 import { isPlainObject, show } from "../../../kit/options.js";
-import type { Tracer } from "../../../kit/tracer.js";
+import type { Span, Tracer } from "../../../kit/tracer.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { Connected } from "../connections.js";
@@ -38,7 +38,8 @@ export function publishOne(
   // One promise for each message, not one in each layer.
   const send = (made: OutgoingRecord): Promise<Published> =>
     new Promise((resolve, reject) => {
-      const record = headers === null ? made : { ...made, headers: { ...made.headers, ...headers } };
+      let record = headers === null ? made : { ...made, headers: { ...made.headers, ...headers } };
+      if (span !== null) record = { ...record, placed: placing(span, 1) };
       const { id } = record;
       span?.set("messaging.message.id", id);
       publisher.send(record, (error) => {
@@ -78,7 +79,10 @@ export async function publishAll(
     throw error;
   }
   if (records.length === 1) span?.set("messaging.message.id", records[0]!.id);
-  const results = await publisher.publishAll(records);
+  const placed = span === null ? null : placing(span, records.length);
+  const results = await publisher.publishAll(
+    placed === null ? records : records.map((record) => ({ ...record, placed })),
+  );
   let failure: MessagingError | null = null;
   for (const error of results) {
     meter?.published(topic.name, error);
@@ -87,6 +91,20 @@ export async function publishAll(
   span?.end(failure);
   if (failure !== null) throw failure;
   return records.map(({ id }) => ({ id }));
+}
+
+/**
+ * Sets the attributes of the place of a message on its span. Of those of several messages, only what all have in common: a
+ * partition, and no offset.
+ */
+function placing(span: Span, count: number): NonNullable<OutgoingRecord["placed"]> {
+  let common: Map<string, string | number> | null = null;
+  let left = count;
+  return (attributes) => {
+    const given = Object.entries(attributes);
+    common = new Map(common === null ? given : given.filter(([name, value]) => common!.get(name) === value));
+    if (--left === 0) for (const [name, value] of common) span.set(name, value);
+  };
 }
 
 /** The entries of a batch, with the values apart from the options. */
