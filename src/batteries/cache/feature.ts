@@ -1,4 +1,4 @@
-import { AsyncResource } from "node:async_hooks";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import { notStarted } from "../../kit/before-start.js";
@@ -138,7 +138,7 @@ export const cachingFeature = feature<CachingFeature>({
   async prepare(host) {
     const state = stateOf(host);
     const { general } = state;
-    state.detached = AsyncResource.bind(<T>(run: () => T): T => run());
+    state.detached = AsyncLocalStorage.snapshot();
     if (general === null && !host.routes.some((route) => settingsOf(route).cache)) return;
     const { ResponseCache } = await import("./response-cache.js");
     const { store, calls } = await sharedOf(host);

@@ -70,7 +70,7 @@ export const dataOptions = options("app.cache.fetch()", {
   /** Time for which the value is used. Default 5 minutes. */
   ttl: option.duration("5m", 0, "365d"),
   /** Names for `invalidateCache`, beside the key itself. */
-  tags: option<readonly string[], readonly string[]>(is.list(is.text), []),
+  tags: option<readonly string[]>(is.list(is.text), []),
   /** The random share of `ttl` that is taken off, so that values that were made together do not expire together. Default 0.1. */
   jitter: option(is.number(0, 1), 0.1),
   /** Time after expiry in which the old value is returned while a new one is made. Default 0. */
