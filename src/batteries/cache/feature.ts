@@ -14,8 +14,8 @@ import {
   type CacheRouteOptions,
   type CacheSettings,
   cacheOptions,
-  type DataOptions,
   isCacheOption,
+  type ValueCacheOptions,
 } from "./options.js";
 import type { ResponseCache } from "./response-cache.js";
 import type { CacheStore } from "./store.js";
@@ -42,7 +42,7 @@ export interface ValueCache {
    * The value of a key: the cached one, or else the one that `make` returns, which is cached as JSON. Each caller gets its own
    * copy. One call at a time makes the value, in all processes that share a key-value store; the others wait for it.
    */
-  fetch<T>(key: string, options: EitherSpelling<DataOptions>, make: () => T): Promise<Jsonified<Awaited<T>>>;
+  fetch<T>(key: string, options: EitherSpelling<ValueCacheOptions>, make: () => T): Promise<Jsonified<Awaited<T>>>;
 }
 
 interface CacheOption {

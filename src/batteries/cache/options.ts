@@ -83,7 +83,7 @@ export const dataOptions = options("app.cache.fetch()", {
   lease: option.duration("6s", "10ms", "1h"),
 });
 
-export type DataOptions = OptionsOf<typeof dataOptions.fields>;
+export type ValueCacheOptions = OptionsOf<typeof dataOptions.fields>;
 export type CacheOptions = OptionsOf<typeof cacheOptions.fields>;
 export type CacheRouteOptions = OptionsOf<typeof routeOption.fields>;
 export type CacheSettings = SettingsOf<typeof cacheOptions.fields>;

@@ -26,6 +26,11 @@ function gate<T>() {
   return { promise, ...settle };
 }
 
+/** The time limit of the test ends the wait. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** Lets the seconds pass for the cache; timers go on. */
 function pass(seconds: number): void {
   if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ["performance"] });
@@ -78,8 +83,9 @@ describe("app.cache.fetch()", () => {
   it("A value that is invalidated while it is made is not cached, and callers that wait for it make a new one", async () => {
     const app = await started();
     const [old, made] = [gate<string>(), counter()];
-    const first = app.cache.fetch("k", { tags: ["t"] }, () => old.promise);
-    await vi.waitFor(() => expect(app.invalidateCache(["other"])).toBe(0));
+    const make = vi.fn(() => old.promise);
+    const first = app.cache.fetch("k", { tags: ["t"] }, make);
+    await until(() => make.mock.calls.length > 0);
     const second = app.cache.fetch("k", { tags: ["t"] }, made.make);
     await app.invalidateCache(["t"]);
     old.resolve("old");
@@ -93,7 +99,7 @@ describe("app.cache.fetch()", () => {
     const make = vi.fn(() => failing.promise);
     const calls = Array.from({ length: 5 }, () => app.cache.fetch("k", {}, make));
     const results = Promise.allSettled(calls);
-    await vi.waitFor(() => expect(make).toHaveBeenCalled());
+    await until(() => make.mock.calls.length > 0);
     failing.reject(new Error("no report"));
     expect((await results).map((result) => result.status === "rejected" && String(result.reason))).toEqual(
       Array.from({ length: 5 }, () => "Error: no report"),
@@ -108,7 +114,7 @@ describe("app.cache.fetch()", () => {
     const app = await started();
     const make = vi.fn(() => gate<string>().promise);
     void app.cache.fetch("k", {}, make);
-    await vi.waitFor(() => expect(make).toHaveBeenCalled());
+    await until(() => make.mock.calls.length > 0);
     expect(await app.cache.fetch("k", { wait: "1ms" }, () => "mine")).toBe("mine");
   });
 
@@ -129,7 +135,7 @@ describe("app.cache.fetch()", () => {
     pass(11);
     expect([await ask(), await ask()]).toEqual(["old", "old"]);
     next.resolve("new");
-    await vi.waitFor(async () => expect(await ask()).toBe("new"));
+    await until(async () => (await ask()) === "new");
     expect(works).toEqual(["inside", "outside"]);
   });
 

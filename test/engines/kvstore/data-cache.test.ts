@@ -10,7 +10,7 @@ async function apps(count: number) {
   const prefix = `test:${randomUUID()}:`;
   const kv = await testStore({ prefix });
   const start = async (): Promise<App> => {
-    const app = new App().enableKvstore({ url: redisUrl, prefix });
+    const app = new App().enableKvstore({ url: redisUrl, prefix, commandTimeout: 60 });
     app.logger = silent;
     await app.start();
     onTestFinished(() => app.stop());
@@ -38,7 +38,7 @@ describe.skipIf(!service("redis"))("values in the key-value store", () => {
   it("One maker at a time makes a value in all processes, and all get it", async () => {
     const { apps: all } = await apps(3);
     const { make, release } = gated({ report: 1 });
-    const calls = all.flatMap((app) => [1, 2].map(() => app.cache.fetch("report", { wait: "1h" }, make)));
+    const calls = all.flatMap((app) => [1, 2].map(() => app.cache.fetch("report", { wait: "1h", lease: "1h" }, make)));
     await until(() => make.mock.calls.length > 0);
     release();
     expect(await Promise.all(calls)).toEqual(calls.map(() => ({ report: 1 })));

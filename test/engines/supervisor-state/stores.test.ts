@@ -143,9 +143,12 @@ describe("cached responses of workers", () => {
 });
 
 describe("circuits of workers", () => {
-  function circuits(count: number): { workers: PairedWorker[]; breakers: Breaker[]; changes: BreakerState[] } {
+  function circuits(
+    count: number,
+    resetMs = 30,
+  ): { workers: PairedWorker[]; breakers: Breaker[]; changes: BreakerState[] } {
     const workers = paired({ circuits: circuitService() }, count);
-    const policy = { route: "GET /", failureThreshold: 3, resetMs: 30, halfOpenTarget: 2 };
+    const policy = { route: "GET /", failureThreshold: 3, resetMs, halfOpenTarget: 2 };
     const changes: BreakerState[] = [];
     const breakers = workers.map(({ link }) =>
       new SupervisedBreakerStore(link).breaker(policy, (state) => changes.push(state)),
@@ -159,7 +162,7 @@ describe("circuits of workers", () => {
   }
 
   it("A closed circuit admits requests without a promise, and each change is reported once", async () => {
-    const { workers, breakers, changes } = circuits(2);
+    const { workers, breakers, changes } = circuits(2, 3_600_000);
     await Promise.all(workers.map(({ link }) => link.settled()));
     expect(breakers[0]!.admit()).toMatchObject({ waitMs: 0 });
     const { ticket } = await breakers[0]!.admit();
