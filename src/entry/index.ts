@@ -14,7 +14,14 @@ export type { Jwks } from "../auth/jwt/key-ring.js";
 export { MemoryRevocations, type RevocationStore } from "../auth/jwt/revocations.js";
 export { constantTimeEqual } from "../auth/same-text.js";
 export type { BodyLimitOptions } from "../batteries/body-limit/feature.js";
-export type { CacheCredentials, CacheOptions, CacheRouteOptions } from "../batteries/cache/options.js";
+export type { ValueCache } from "../batteries/cache/feature.js";
+export type { Jsonified } from "../batteries/cache/jsonified.js";
+export type {
+  CacheCredentials,
+  CacheOptions,
+  CacheRouteOptions,
+  ValueCacheOptions,
+} from "../batteries/cache/options.js";
 export type { CacheEntry, CacheStore } from "../batteries/cache/store.js";
 export type { BreakerOptions, CircuitBreakerOptions } from "../batteries/circuit-breaker/options.js";
 export type { BreakerSnapshot, BreakerState, BreakerStore } from "../batteries/circuit-breaker/store.js";

@@ -63,7 +63,13 @@ export {
   upper,
 } from "../orm/expressions/functions.js";
 export { type Condition, Q } from "../orm/expressions/q.js";
-export type { FieldOptions, ManyToManyOptions, RelationOptions } from "../orm/fields/definition.js";
+export type {
+  FieldOptions,
+  ManyToManyOptions,
+  NumberOptions,
+  RelationOptions,
+  TextOptions,
+} from "../orm/fields/definition.js";
 export { field } from "../orm/fields/field.js";
 export type { CustomType, Json } from "../orm/fields/field-types.js";
 export { mix, softDelete, timestamps } from "../orm/fields/mixins.js";

@@ -3,6 +3,8 @@
  * complete once every model it refers to is declared: references are resolved on first use.
  */
 
+import type { Refusal } from "./body/refusal.js";
+
 /** The kind of a column: the name of the `field` function. A foreign key has the kind of the column it refers to. */
 export type ColumnKind =
   | "smallInt"
@@ -30,6 +32,7 @@ export interface JsonShape {
   readonly type?: "string" | "integer" | "number" | "boolean" | "array" | "object";
   readonly format?: string;
   readonly enum?: readonly string[];
+  readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -56,6 +59,8 @@ export interface ColumnType {
   /** False for a datetime or time without time zone. */
   readonly timezone?: boolean;
   readonly json: JsonShape;
+  /** Checks a value as rows have it, by the rules of the field; absent if there are none. Not called with null. */
+  readonly rule?: (value: unknown) => Refusal | undefined;
   /** Converts a value to a parameter; absent if they are the same. Throws `Parameter*Error`. */
   readonly encode?: (value: unknown) => unknown;
   /** Converts a value of the database; absent if no conversion is needed. Not called with null. */

@@ -36,7 +36,7 @@ class Book extends Model(
     author: field.foreignKey(() => Author, { onDelete: "restrict" }),
     tags: field.manyToMany(() => Tag),
     year: field.int({ null: true }),
-    price: field.decimal({ precision: 10, scale: 2 }),
+    price: field.decimal({ precision: 10, scale: 2, min: 0 }),
     stock: field.int({ default: 0, check: "stock >= 0" }),
     status: field.enum(["draft", "published"], { default: "draft" }),
     createdAt: field.datetime({ autoNowAdd: true }),
@@ -130,6 +130,8 @@ export async function fromPrisma(db: Database, after?: string): Promise<unknown[
   await Book.objects.create({ title, author: 1, price: "9.99" });
   const conflict = await Book.objects.create(input).catch((error: unknown) => error instanceof UniqueViolation);
   await Book.objects.updateOrCreate({ author: 1, title }, { price: "9.99" });
+  const author = await Author.objects.get({ id: 1 });
+  await author.save({ related: { books: { update: [{ id: 1, stock: 5 }] } } });
   await db.transaction(async () => {});
   return [
     conflict,

@@ -36,6 +36,65 @@ describe("the types of writes", () => {
     void Author.objects.create({ name: "x", boks: [] });
   });
 
+  it("Changes of related rows are checked like the rows", () => {
+    const [author, book, tag] = [{} as Author, {} as Book, {} as Tag];
+    void author.save({
+      related: {
+        books: {
+          update: [{ id: 1, title: "a", status: "draft" }],
+          upsert: [
+            { title: "b", tags: [tag] },
+            { id: 2, year: null },
+          ],
+          create: [{ title: "c" }],
+          add: [book, 3],
+          remove: [book],
+          delete: [4],
+        },
+      },
+    });
+    void book.save({ related: { tags: { set: [tag, 3] } }, fields: ["title"] });
+    // @ts-expect-error An update needs the key.
+    void author.save({ related: { books: { update: [{ title: "a" }] } } });
+    // @ts-expect-error The column has another type.
+    void author.save({ related: { books: { update: [{ id: 1, title: 5 }] } } });
+    // @ts-expect-error The foreign key is set by the row around it.
+    void author.save({ related: { books: { update: [{ id: 1, author: 3 }] } } });
+    // @ts-expect-error A required column is missing.
+    void author.save({ related: { books: { create: [{ year: 5 }] } } });
+    // @ts-expect-error A row of another model.
+    void author.save({ related: { books: { add: [tag] } } });
+    // @ts-expect-error No such change.
+    void author.save({ related: { books: { conect: [1] } } });
+    // @ts-expect-error No such relation to many rows.
+    void author.save({ related: { country: {} } });
+  });
+
+  it("Rules of fields get values of their types", () => {
+    void Model("ruled", {
+      id: field.auto(),
+      name: field.text({ validate: (value) => (value.startsWith("a") ? undefined : "no") }),
+      big: field.bigInt({ min: 1, validate: (value) => (value > 2n ? undefined : "no") }),
+      price: field.decimal({ max: "9.99", validate: (value) => (value.length < 5 ? undefined : "no") }),
+      list: field.array(field.int({ max: 5 }), { validate: (value) => (value.length < 5 ? undefined : "no") }),
+      info: field.json<{ a: number }>({ validate: ({ a }) => (a > 1 ? undefined : "no") }),
+      at: field.datetime({ validate: (value: Date) => (value.getTime() > 0 ? undefined : "no") }),
+    });
+    // @ts-expect-error It returns text, or undefined.
+    void field.int({ validate: (value) => value > 1 });
+    // @ts-expect-error Only text has a length.
+    void field.int({ minLength: 1 });
+  });
+
+  it("Values of the cache have the types that JSON gives them", async () => {
+    const { cache } = new App();
+    const value = await cache.fetch("k", { ttl: "1m" }, async () => ({ at: new Date(), n: 1n, list: new Set(["a"]) }));
+    expectTypeOf(value).toEqualTypeOf<{ at: string; n: string; list: string[] }>();
+    expectTypeOf(await cache.fetch("k", {}, () => null)).toEqualTypeOf<null>();
+    // @ts-expect-error No such option.
+    void cache.fetch("k", { tll: 5 }, () => 1);
+  });
+
   it("Writes return numbers, rows or fields of rows", () => {
     const write = Book.objects.update({ year: 5 });
     expectTypeOf(write).toExtend<PromiseLike<number>>();

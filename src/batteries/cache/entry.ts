@@ -162,7 +162,8 @@ const ofTag = 112;
 const ofVary = 72;
 const ofBytes = 240;
 
-function sizeOf({ key, body, type, fields, tags, vary }: Sized): number {
+/** Bytes of an entry in memory. */
+export function sizeOf({ key, body, type, fields, tags, vary }: Sized): number {
   let size = ofEntry + textSize(key) + (type === null ? 0 : textSize(type));
   if (body !== null) size += typeof body === "string" ? textSize(body) : body.length + ofBytes;
   for (const text of fields) size += textSize(text) + ofField;

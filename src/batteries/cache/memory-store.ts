@@ -10,6 +10,8 @@ interface Kept extends Linked<Kept> {
   next: Kept | null;
 }
 
+/** Bytes of the entries of one process. */
+export const defaultMaxSize = 67_108_864;
 /** Entries of one key. A request compares its fields with each of them. */
 const maxVariants = 32;
 

@@ -66,6 +66,24 @@ const routeOption = options("the route option 'cache'", {
   staleIfError: option.duration(null, 0, "365d"),
 });
 
+export const dataOptions = options("app.cache.fetch()", {
+  /** Time for which the value is used. Default 5 minutes. */
+  ttl: option.duration("5m", 0, "365d"),
+  /** Names for `invalidateCache`, beside the key itself. */
+  tags: option<readonly string[]>(is.list(is.text), []),
+  /** The random share of `ttl` that is taken off, so that values that were made together do not expire together. Default 0.1. */
+  jitter: option(is.number(0, 1), 0.1),
+  /** Time after expiry in which the old value is returned while a new one is made. Default 0. */
+  staleWhileRevalidate: option.duration(0, 0, "365d"),
+  /** Time after expiry in which the old value is returned if making a new one fails. Default 0. */
+  staleIfError: option.duration(0, 0, "365d"),
+  /** Longest wait for a value that another call makes; after it this call makes the value too. Default 10 seconds. */
+  wait: option.duration("10s", 0, "1d"),
+  /** Time after which another process makes the value if the one that was making it has died. Default 6 seconds. */
+  lease: option.duration("6s", "10ms", "1h"),
+});
+
+export type ValueCacheOptions = OptionsOf<typeof dataOptions.fields>;
 export type CacheOptions = OptionsOf<typeof cacheOptions.fields>;
 export type CacheRouteOptions = OptionsOf<typeof routeOption.fields>;
 export type CacheSettings = SettingsOf<typeof cacheOptions.fields>;

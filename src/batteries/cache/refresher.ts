@@ -25,8 +25,8 @@ interface Stale {
   readonly key: string;
 }
 
-/** Responses that are made at the same time to replace stale ones. */
-const maxRefreshes = 100;
+/** Responses, and values, that are made at the same time to replace stale ones. */
+export const maxRefreshes = 100;
 
 /** Makes new responses in place of stale ones that have just been sent. */
 export class Refresher {

@@ -1,11 +1,9 @@
 import { httpError } from "../../errors/http-error.js";
-import { unavailable } from "../../errors/paced.js";
 import { problemResponse } from "../../errors/pages/problem.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, Response } from "../../http/response.js";
 import { type Duration, milliseconds } from "../../kit/duration.js";
-import type { Logger } from "../../kit/logger.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { storeReply } from "../../pipeline/store-reply.js";
 import { boundedText } from "./bounded-text.js";
@@ -22,7 +20,7 @@ import { PendingWrites } from "./pending-writes.js";
 import { type CachedRoute, Refresher } from "./refresher.js";
 import { type RequestControl, requestControl } from "./request-control.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
-import { StoreCalls } from "./store-calls.js";
+import type { StoreCalls } from "./store-calls.js";
 import { servesOnError, usability } from "./usability.js";
 import { beginValidation, confirms, renewed } from "./validation.js";
 
@@ -41,8 +39,6 @@ interface Search {
 }
 
 const maxPassing = 1000;
-/** Bytes of the responses kept in this process. */
-export const defaultMaxSize = 67_108_864;
 
 /** Caches responses and reuses them: RFC 9111, for a cache that many clients share. */
 export class ResponseCache {
@@ -59,13 +55,13 @@ export class ResponseCache {
   readonly #passing = new Set<string>();
 
   /** `general` are the settings for all routes; null if only some are cached. */
-  constructor(store: CacheStore, general: CacheSettings | null, requestTimeout: number, logger: Logger) {
+  constructor(store: CacheStore, general: CacheSettings | null, requestTimeout: number, calls: StoreCalls) {
     this.#store = store;
     this.#general = general;
     this.#methods = new Set((general?.methods ?? ["GET", "HEAD"]).map((method) => method.toUpperCase()));
     this.#excluded = new ExcludedPaths(general?.excludePaths ?? []);
     this.#requestTimeout = requestTimeout;
-    this.#calls = new StoreCalls(logger);
+    this.#calls = calls;
     this.#refresher = new Refresher(store, this.#flights, this.#calls);
   }
 
@@ -88,19 +84,6 @@ export class ResponseCache {
         };
       },
     };
-  }
-
-  /** Drops every response with one of the tags. */
-  invalidate(tags: readonly string[]): number | Promise<number> {
-    const done = this.#store.invalidate(tags.map(boundedText));
-    if (!(done instanceof Promise)) return done;
-    const noted = done.catch((error: unknown) => {
-      this.#calls.complain(error);
-      throw unavailable(error);
-    });
-    // A caller that does not await the promise must not end the process by an unhandled rejection.
-    noted.catch(() => {});
-    return noted;
   }
 
   /** Resolves when every response is stored that is on its way to the store. */

@@ -41,6 +41,12 @@ export interface CacheStore {
    * invalidated since the ticket was made.
    */
   put(ticket: number, key: string, entry: CacheEntry): boolean | Promise<boolean>;
+  /**
+   * Runs a function while no other process does so for this key. Returns null if another one does: it has the key until it
+   * has ended, or `lease` milliseconds after it has died. A store that is away runs the function. Stores of one process need
+   * no such method.
+   */
+  exclusively?<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null>;
   /** Drops everything under a key. */
   remove(key: string): void | Promise<void>;
   /** Drops every entry with one of the tags. Returns their number. */

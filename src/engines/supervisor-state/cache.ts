@@ -31,6 +31,8 @@ function plus(sum: number, count: unknown): number {
 export class SupervisedCacheStore implements CacheStore {
   readonly #others: Caller<ReturnType<typeof cacheService>>;
   readonly #own: LocalCacheStore;
+  /** Null once the supervisor passes invalidations on to this worker. */
+  #joining: Promise<void> | null;
 
   constructor(link: SupervisorLink, own: LocalCacheStore) {
     this.#others = new Caller(link, "cache");
@@ -43,15 +45,19 @@ export class SupervisedCacheStore implements CacheStore {
         this.#others.tell("join");
       },
     });
-    this.#others.tell("join");
+    const joined = (): void => {
+      this.#joining = null;
+    };
+    this.#joining = this.#others.ask("join", []).then(joined, joined);
   }
 
   find(key: string, field: FieldOf): CacheEntry | undefined {
     return this.#own.find(key, field);
   }
 
-  begin(): number {
-    return this.#own.begin();
+  /** A response that is made before would miss invalidations. */
+  begin(): number | Promise<number> {
+    return this.#joining === null ? this.#own.begin() : this.#joining.then(() => this.#own.begin());
   }
 
   put(ticket: number, key: string, entry: CacheEntry): boolean {

@@ -4,7 +4,7 @@ import { intervalCheck } from "./checks/interval.js";
 import { bigIntegerCheck, booleanCheck, decimalCheck, floatCheck, integerCheck } from "./checks/numbers.js";
 import { bytesCheck, enumCheck, textCheck, uuidCheck } from "./checks/text.js";
 import { arrayCheck, customCheck, jsonCheck, notNull } from "./checks/values.js";
-import type { Check, Refusal } from "./refusal.js";
+import { type Check, Refusal } from "./refusal.js";
 
 /** The check of a column's values in JSON. */
 export interface ColumnCheck {
@@ -16,8 +16,16 @@ export interface ColumnCheck {
 }
 
 export function columnCheck(type: ColumnType): ColumnCheck {
-  const check = checkFor(type);
-  const onNull = type.kind === "json" || type.kind === "custom" ? notNull : check(null, nothing);
+  const read = checkFor(type);
+  const { rule } = type;
+  const check: Check =
+    rule === undefined
+      ? read
+      : (value, body) => {
+          const result = read(value, body);
+          return result instanceof Refusal ? result : (rule(result) ?? result);
+        };
+  const onNull = type.kind === "json" || type.kind === "custom" ? notNull : read(null, nothing);
   return { check, onNull: onNull as Refusal, exact: isExact(type) };
 }
 

@@ -36,6 +36,19 @@ export function decimalPlaces({ exponent }: DecimalText): number {
   return Math.max(0, -exponent);
 }
 
+/** Negative, zero or positive, as for `sort`. */
+export function compareDecimals(a: DecimalText, b: DecimalText): number {
+  const [sign, other] = [signOf(a), signOf(b)];
+  if (sign !== other || sign === 0) return sign - other;
+  const size = a.digits.length + a.exponent - b.digits.length - b.exponent;
+  // Of numbers of one size, the digits are in the order of their texts: neither begins or ends with zeros.
+  return sign * (size || (a.digits < b.digits ? -1 : a.digits > b.digits ? 1 : 0));
+}
+
+function signOf({ negative, digits }: DecimalText): number {
+  return digits === "" ? 0 : negative ? -1 : 1;
+}
+
 /** Converts a decimal without decimal places to an integer. The caller has limited its digits. */
 export function toBigInt({ negative, digits, exponent }: DecimalText): bigint {
   const value = BigInt(digits === "" ? "0" : digits + "0".repeat(exponent));

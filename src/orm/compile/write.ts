@@ -1,8 +1,10 @@
+import { ParameterValueError } from "../../engines/db/errors.js";
 import { FieldError } from "../errors.js";
 import { Expression } from "../expressions/expression.js";
+import { hasRules, refusalOf } from "../fields/rules.js";
 import { quote } from "../identifiers.js";
 import { isSameKey } from "../key-values.js";
-import type { ColumnMeta, ForeignKeyMeta, ModelConstructor, ModelMeta } from "../meta.js";
+import type { ColumnMeta, ColumnType, ForeignKeyMeta, ModelConstructor, ModelMeta } from "../meta.js";
 import { type Query, rootQuery } from "../nodes.js";
 import { isLimited, keysOf } from "./chosen-rows.js";
 import { type Compiled, Compiler } from "./compiler.js";
@@ -114,8 +116,18 @@ function patchOf(
 export function encodeColumn(meta: ModelMeta, column: ColumnMeta, value: unknown): unknown {
   const name = `${meta.name}.${column.name}`;
   const plain = keyOfInstance({ column, name }, value);
-  if (plain === null || column.type.encode === undefined) return plain;
-  return encodeNamed(name, column.type.encode, plain);
+  const { type, reference } = column;
+  if (plain === null) return plain;
+  // The rules of a key hold for the row that it refers to.
+  if (reference === undefined && hasRules(type)) return encodeNamed(name, (given) => encodeRuled(type, given), plain);
+  return type.encode === undefined ? plain : encodeNamed(name, type.encode, plain);
+}
+
+function encodeRuled(type: ColumnType, value: unknown): unknown {
+  const encoded = type.encode === undefined ? value : type.encode(value);
+  const refusal = refusalOf(type, value, encoded);
+  if (refusal !== undefined) throw new ParameterValueError(refusal.msg);
+  return encoded;
 }
 
 /** The plan of the rows that a write returns: all columns, in order. */

@@ -5,15 +5,10 @@ import { ValueError } from "../../kit/value-error.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import * as columnTypes from "./column-types.js";
-import {
-  FieldDefinition,
-  type FieldOptions,
-  type FieldSpec,
-  type TextOptions,
-  type TimeOptions,
-} from "./definition.js";
+import { type ColumnOptions, FieldDefinition, type FieldOptions, type FieldSpec } from "./definition.js";
 import { ofComposite, ofRelation, plain } from "./field-options.js";
 import type { CustomType } from "./field-types.js";
+import { hasRules, type Rules, refusalOf, withRules } from "./rules.js";
 
 export function customField(type: CustomType<unknown>, options?: FieldOptions<unknown>): unknown {
   return column(customType(type), plain("field.custom", options));
@@ -28,12 +23,20 @@ export function column<F>(
   options: FieldOptions<never> | object,
   more: { auto?: boolean; version?: boolean } = {},
 ): F {
-  const given = options as TextOptions & TimeOptions<unknown>;
+  const given = options as ColumnOptions;
   const values = ["default", "defaultSql", "generated", "autoNow", "autoNowAdd"] as const;
   const set = values.filter((name) => given[name] !== undefined && given[name] !== false);
   if (set.length > 1) throw new ValueError(`a field cannot have both '${set[0]}' and '${set[1]}'`);
   if (given.primaryKey === true && given.null === true) throw new ValueError("a primary key cannot be null");
-  return define({ form: "column", type, options: given, ...more });
+  const ruled = withRules(type, given as Rules);
+  checkDefault(ruled, given.default);
+  return define({ form: "column", type: ruled, options: given, ...more });
+}
+
+function checkDefault(type: ColumnType, value: unknown): void {
+  if (!hasRules(type) || value === undefined || value === null || typeof value === "function") return;
+  const refusal = refusalOf(type, value, type.encode ? type.encode(value) : value);
+  if (refusal !== undefined) throw new ValueError(`option 'default': ${refusal.msg}`);
 }
 
 export function toOne<F>(owner: string, target: () => unknown, options: unknown, one: boolean): F {

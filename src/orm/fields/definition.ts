@@ -1,7 +1,7 @@
 import type { ColumnType, ReferentialAction } from "../meta.js";
 
-/** Options of every field. `In` is the type of values that can be written. */
-export interface FieldOptions<In> {
+/** Options of every field. `In` is the type of values that can be written, `Out` that of values in rows. */
+export interface FieldOptions<In, Out = In> {
   /** Allows null; false by default. */
   readonly null?: boolean | undefined;
   /** A value, or a function that is called for each new row. */
@@ -28,14 +28,30 @@ export interface FieldOptions<In> {
   readonly comment?: string | undefined;
   /** The previous name of the field; the next migration renames the column instead of dropping it. */
   readonly renamedFrom?: string | undefined;
+  /**
+   * Checks a value that is written, and one of a body. Returns what is wrong, for clients: `"Input should be even"`. Not called
+   * with null.
+   */
+  validate?(value: Out): string | undefined;
+}
+
+export interface NumberOptions<In, Out = In> extends FieldOptions<In, Out> {
+  /** The smallest value that can be written. */
+  readonly min?: In | undefined;
+  /** The largest value that can be written. */
+  readonly max?: In | undefined;
 }
 
 export interface TextOptions extends FieldOptions<string> {
+  /** The smallest number of characters. */
+  readonly minLength?: number | undefined;
+  /** Values match it; without `^` and `$` a part of the value is enough. */
+  readonly pattern?: RegExp | undefined;
   /** The collation of the column, such as `C` or `de-x-icu`. */
   readonly collation?: string | undefined;
 }
 
-export interface TimeOptions<In> extends FieldOptions<In> {
+export interface TimeOptions<In, Out = In> extends FieldOptions<In, Out> {
   /** Set to the current time whenever the row is saved. */
   readonly autoNow?: boolean | undefined;
   /** Set to the current time when the row is created. */
@@ -112,12 +128,15 @@ export interface ManyToManyOptions {
   readonly table?: string | undefined;
 }
 
+/** The options of all columns. */
+export type ColumnOptions = Omit<TextOptions, "default" | "validate"> & NumberOptions<unknown> & TimeOptions<unknown>;
+
 /** The declaration of a field, at run time. */
 export type FieldSpec =
   | {
       readonly form: "column";
       readonly type: ColumnType;
-      readonly options: TextOptions & TimeOptions<unknown>;
+      readonly options: ColumnOptions;
       readonly auto?: boolean;
       readonly softDelete?: boolean;
       readonly version?: boolean;

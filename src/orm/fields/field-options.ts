@@ -1,11 +1,13 @@
 /** The options of each field function. Their types are written by hand, because they have the type of the values. */
 
 import { checkedOptions } from "../../kit/config.js";
-import { is } from "../../kit/options.js";
+import { type Check, is } from "../../kit/options.js";
+import { readDecimal } from "../body/decimal-text.js";
 import type {
   CompositeOptions,
   FieldOptions,
   ManyToManyOptions,
+  NumberOptions,
   RelationOptions,
   TextOptions,
   TimeOptions,
@@ -26,11 +28,18 @@ const common = {
   generated: is.text,
   comment: is.string,
   renamedFrom: is.text,
+  validate: is.function,
 };
-const text = { ...common, collation: is.text };
+const isPattern: Check = (value) => (value instanceof RegExp ? undefined : "a regular expression");
+const isBound: Check = (value) =>
+  typeof value === "bigint" || (isNumeric(value) && readDecimal(String(value)) !== undefined) ? undefined : "a number";
+const isNumeric = (value: unknown): boolean => typeof value === "number" || typeof value === "string";
+const text = { ...common, collation: is.text, minLength: is.integer(1), pattern: isPattern };
+const numbers = { ...common, min: isBound, max: isBound };
 const times = { ...common, autoNow: is.boolean, autoNowAdd: is.boolean };
 
 export const plain = checkedOptions<FieldOptions<unknown>>(common);
+export const ofNumber = checkedOptions<NumberOptions<unknown>>(numbers);
 export const ofText = checkedOptions<TextOptions>(text);
 export const ofTime = checkedOptions<TimeOptions<unknown>>(times);
 export const ofChar = checkedOptions<TextOptions & { maxLength: number }>({
@@ -38,7 +47,7 @@ export const ofChar = checkedOptions<TextOptions & { maxLength: number }>({
   maxLength: is.integer(1, 10_485_760),
 });
 export const ofDecimal = checkedOptions<DecimalOptions>({
-  ...common,
+  ...numbers,
   precision: is.integer(1, 1000),
   scale: is.integer(0, 1000),
 });

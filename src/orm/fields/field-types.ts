@@ -1,7 +1,7 @@
 /** The types of the arguments and results of `field` functions. Nothing here exists at run time. */
 
 import type { SnakeCase } from "../../kit/names.js";
-import type { FieldOptions, TextOptions, TimeOptions } from "./definition.js";
+import type { FieldOptions, NumberOptions, TextOptions, TimeOptions } from "./definition.js";
 import type { Column } from "./types.js";
 
 export type None = Record<never, never>;
@@ -69,7 +69,7 @@ export interface CustomType<Out, In = Out> {
 }
 
 export type AutoOptions = Pick<FieldOptions<number>, "column" | "comment" | "renamedFrom" | "hidden">;
-export type DecimalOptions = FieldOptions<string | number | bigint> & {
+export type DecimalOptions = NumberOptions<string | number | bigint, string> & {
   /** The largest number of digits. */
   readonly precision?: number;
   /** How many of the digits stand after the point; 0 by default. */
@@ -101,14 +101,14 @@ export interface JsonMaker {
 export interface CustomMaker {
   <Out, In = Out>(
     type: CustomType<Out, In>,
-    options: FieldOptions<In> & { readonly null: true },
+    options: FieldOptions<In, Out> & { readonly null: true },
   ): Column<Out, In, "null" | "optional", "custom">;
   <Out, In = Out>(
     type: CustomType<Out, In>,
-    options: FieldOptions<In> & ({ readonly default: In | (() => In) } | { readonly defaultSql: string }),
+    options: FieldOptions<In, Out> & ({ readonly default: In | (() => In) } | { readonly defaultSql: string }),
   ): Column<Out, In, "optional", "custom">;
   <Out, In = Out>(
     type: CustomType<Out, In>,
-    options?: FieldOptions<In> & { readonly null?: false },
+    options?: FieldOptions<In, Out> & { readonly null?: false },
   ): Column<Out, In, never, "custom">;
 }

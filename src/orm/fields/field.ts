@@ -8,6 +8,7 @@ import {
   FieldDefinition,
   type FieldOptions,
   type ManyToManyOptions,
+  type NumberOptions,
   type RelationOptions,
   type TextOptions,
   type TimeOptions,
@@ -57,23 +58,23 @@ export const field = {
       { version: true },
     ),
 
-  smallInt: <const O extends FieldOptions<number> = None>(
-    options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "int"> => column(columnTypes.smallInt, read.plain("field.smallInt", options)),
+  smallInt: <const O extends NumberOptions<number> = None>(
+    options?: Exact<O, NumberOptions<number>>,
+  ): ManualColumn<number, number, O, "int"> => column(columnTypes.smallInt, read.ofNumber("field.smallInt", options)),
 
-  int: <const O extends FieldOptions<number> = None>(
-    options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read.plain("field.int", options)),
+  int: <const O extends NumberOptions<number> = None>(
+    options?: Exact<O, NumberOptions<number>>,
+  ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read.ofNumber("field.int", options)),
 
   /** 64 bits: a `bigint`. */
-  bigInt: <const O extends FieldOptions<bigint | number> = None>(
-    options?: Exact<O, FieldOptions<bigint | number>>,
+  bigInt: <const O extends NumberOptions<bigint | number, bigint> = None>(
+    options?: Exact<O, NumberOptions<bigint | number, bigint>>,
   ): ManualColumn<bigint, bigint | number, O, "bigInt"> =>
-    column(columnTypes.bigInt, read.plain("field.bigInt", options)),
+    column(columnTypes.bigInt, read.ofNumber("field.bigInt", options)),
 
-  float: <const O extends FieldOptions<number> = None>(
-    options?: Exact<O, FieldOptions<number>>,
-  ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read.plain("field.float", options)),
+  float: <const O extends NumberOptions<number> = None>(
+    options?: Exact<O, NumberOptions<number>>,
+  ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read.ofNumber("field.float", options)),
 
   /** An exact decimal with `precision` digits, `scale` of them after the point. Its values are strings, because numbers would be rounded. */
   decimal: <const O extends DecimalOptions = None>(
@@ -150,10 +151,10 @@ export const field = {
   /** A list; the field gives the type of its items. */
   array: <
     Item extends Column<unknown, unknown, Flag, string>,
-    const O extends FieldOptions<readonly InOf<Item>[]> = None,
+    const O extends FieldOptions<readonly InOf<Item>[], OutOf<Item>[]> = None,
   >(
     item: Item,
-    options?: Exact<O, FieldOptions<readonly InOf<Item>[]>>,
+    options?: Exact<O, FieldOptions<readonly InOf<Item>[], OutOf<Item>[]>>,
   ): ManualColumn<OutOf<Item>[], readonly InOf<Item>[], O, "array"> => {
     const spec = item instanceof FieldDefinition ? item.spec : undefined;
     if (spec?.form !== "column")

@@ -18,6 +18,7 @@ import { DoesNotExist, FieldError, MultipleObjectsReturned } from "../errors.js"
 import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { rootQuery } from "../nodes.js";
 import { QuerySet } from "../query/queryset.js";
+import { saveRelated } from "../relations/change-related.js";
 import { LazyRelation } from "../relations/lazy.js";
 import { RelatedSet } from "../relations/related-set.js";
 import { addHook, type Hook, type HookEvent } from "../run/hooks.js";
@@ -90,7 +91,8 @@ export class BaseModel extends Tracked {
   }
 
   async save(options?: SaveOptions): Promise<this> {
-    await save(this, options);
+    if (options?.related === undefined) await save(this, options);
+    else await saveRelated(this, options, options.related);
     return this;
   }
 

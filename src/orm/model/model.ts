@@ -24,6 +24,7 @@ import type {
 } from "../fields/types.js";
 import { checkIdentifier } from "../identifiers.js";
 import type { ModelMeta } from "../meta.js";
+import type { RelatedChanges } from "../query/nested-types.js";
 import type { QuerySet } from "../query/queryset.js";
 import type { ColumnValues, CreateInput } from "../query/row-types.js";
 import type { Lazy } from "../relations/lazy.js";
@@ -46,8 +47,8 @@ export interface ModelInstance<F, Table extends string = string> {
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
   readonly pk: PrimaryKey<F>;
-  /** Inserts a new row, or updates the changed columns. */
-  save(options?: SaveOptions): Promise<this>;
+  /** Inserts a new row, or updates the changed columns; with `related` also rows of its to-many relations. */
+  save(options?: Omit<SaveOptions, "related"> & { readonly related?: RelatedChanges<F> | undefined }): Promise<this>;
   /** Deletes the row; softly if the model has `softDelete()`. */
   delete(): Promise<void>;
   hardDelete(): Promise<void>;

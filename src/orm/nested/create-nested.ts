@@ -36,11 +36,15 @@ export async function createNested(
   items: readonly object[],
   db: Queries | null,
   hooks: boolean,
+  place: string = "",
 ): Promise<object[]> {
   return connectionFor(db).transaction(async (tx) => {
     const run: Run = { db: tx, home: db, hooks, made: [] };
-    const several = items.length > 1;
-    const given = items.map((values, index) => ({ values: values as Values, path: several ? `[${index}]` : "" }));
+    const isListed = items.length > 1 || place !== "";
+    const given = items.map((values, index) => ({
+      values: values as Values,
+      path: isListed ? `${place}[${index}]` : "",
+    }));
     const instances = await insertLevel(meta, given, run, 0);
     if (hooks) for (const instance of run.made) await runHooks(instance, "afterSave", { created: true });
     // Later changes of the instances do not belong to this transaction, which has ended by then.

@@ -9,8 +9,10 @@ import type {
   KeyAttribute,
   KindOf,
   OptionalNames,
+  OutOf,
   OverOf,
   PrimaryKey,
+  PrimaryKeyNames,
   presence,
   ReverseOneNames,
   SavedRow,
@@ -33,6 +35,35 @@ type NewRow<Field, Back extends string> = InputOf<TargetFields<Field>, SetBy<Tar
 interface NoInstance {
   readonly [presence]?: never;
 }
+
+/** Changes of related rows, by relation: the calls of a related set, and rows that are created and updated. */
+export type RelatedChanges<F> = { readonly [K in ToManyNames<F>]?: ChangesOf<F[K]> | undefined };
+
+interface ChangesOf<Field> {
+  /** The related rows are exactly these. */
+  readonly set?: readonly RelatedRow<Field>[] | undefined;
+  readonly add?: readonly RelatedRow<Field>[] | undefined;
+  /** Rows that are no longer related. They must belong to the row. */
+  readonly remove?: readonly RelatedRow<Field>[] | undefined;
+  /** Rows that are deleted. They must belong to the row. */
+  readonly delete?: readonly RelatedRow<Field>[] | undefined;
+  /** New values of rows that belong to the row: their keys, and the columns that change. */
+  readonly update?: readonly ChangedRow<TargetFields<Field>, Back<Field>>[] | undefined;
+  /** Rows with a key that belongs to the row are updated, the others are created. */
+  readonly upsert?: readonly (NewRow<Field, ViaOf<Field>> | ChangedRow<TargetFields<Field>, Back<Field>>)[] | undefined;
+  readonly create?: readonly NewRow<Field, ViaOf<Field>>[] | undefined;
+}
+
+type RelatedRow<Field> = SavedRow<TargetOf<Field>> | PrimaryKey<TargetFields<Field>>;
+type Back<Field> = SetBy<TargetFields<Field>, ViaOf<Field>>;
+
+type ChangedRow<F, Set extends string> = {
+  readonly [K in Exclude<PrimaryKeyNames<F> & ColumnNames<F>, Set>]: OutOf<F[K]>;
+} & Partial<Omit<ColumnInput<F>, PrimaryKeyNames<F> | Set>> & {
+    readonly [K in Exclude<ToOneNames<F>, Set>]?: SavedRow<TargetOf<F[K]>> | ForeignKeyValue<F[K]> | undefined;
+  } & {
+    readonly [K in Exclude<ToOneNames<F>, Set> as KeyAttribute<K>]?: ForeignKeyValue<F[K]> | undefined;
+  } & NoInstance;
 
 type InputOf<F, Back extends string> = OwnColumns<F, Back> & {
   readonly [K in Exclude<ToOneNames<F> & OptionalNames<F>, Back>]?: ToOneInput<F[K]> | undefined;

@@ -1,3 +1,4 @@
+import type { Queries } from "../../engines/db/database.js";
 import { encodeColumn } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
@@ -40,6 +41,13 @@ export class RelatedSet<M> extends QuerySet<M> {
     return part as this;
   }
 
+  /** @internal The same rows, read and written by another connection. */
+  inside(db: Queries): RelatedSet<M> {
+    const inside = new RelatedSet<M>(this.#owner, this.#relation);
+    Object.defineProperty(inside, "query", { value: { ...this.query, db } });
+    return inside;
+  }
+
   override async toArray(): Promise<M[]> {
     if (this.#isPart) return super.toArray();
     return (await loadLazily(this.#owner, this.#relation)) as M[];
@@ -63,7 +71,18 @@ export class RelatedSet<M> extends QuerySet<M> {
     if (items.length === 0) return;
     const { through } = this.#relation;
     if (through) return this.#addThrough(items);
-    for (const item of items) await save(this.#claimed(item));
+    const keys = items.filter((item) => typeof item !== "object" || Array.isArray(item));
+    await this.#addByKey([...new Set(keys)]);
+    for (const item of items) if (!keys.includes(item)) await save(this.#claimed(item));
+  }
+
+  async #addByKey(keys: readonly unknown[]): Promise<void> {
+    if (keys.length === 0) return;
+    const { target, name } = this.#relation;
+    const rows = new QuerySet<M>({ ...rootQuery(target), db: this.query.db, where: [withKeys(target, keys)] });
+    const found = await rows.update(this.#link() as never);
+    if (found < keys.length)
+      throw new FieldError(`${name}: ${keys.length - found} of the given keys belong to no ${target.name}`);
   }
 
   /** Removes rows from the relation. If the foreign key cannot be null, delete the rows instead. */
@@ -98,8 +117,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   async set(items: readonly Related<M>[]): Promise<void> {
     this.#refusePart("set");
     await connectionFor(this.query.db).transaction(async (tx) => {
-      const inside = new RelatedSet<M>(this.#owner, this.#relation);
-      Object.defineProperty(inside, "query", { value: { ...this.query, db: tx } });
+      const inside = this.inside(tx);
       if (this.#relation.through) await inside.clear();
       else {
         const kept = withKeys(this.#relation.target, items);
@@ -175,7 +193,7 @@ export class RelatedSet<M> extends QuerySet<M> {
 }
 
 /** The condition for the rows of these instances or keys. */
-function withKeys({ primaryKey }: ModelMeta, items: readonly unknown[]): ConditionNode {
+export function withKeys({ primaryKey }: ModelMeta, items: readonly unknown[]): ConditionNode {
   const [first] = primaryKey as [ColumnMeta];
   if (primaryKey.length === 1)
     return { type: "lookup", key: `${first.attribute}__in`, value: items.map((item) => itemKey(item, first)) };

@@ -25,6 +25,8 @@ export interface SaveOptions {
   /** Writes only these fields. */
   readonly fields?: readonly string[] | undefined;
   readonly using?: Queries | undefined;
+  /** Changes of related rows, by relation, in the same transaction. */
+  readonly related?: object | undefined;
 }
 
 export function metaOf(instance: object): ModelMeta {
@@ -152,7 +154,7 @@ function named(instance: object, meta: ModelMeta, fields: readonly string[]): As
  * The values that differ from the database. Lists, bytes and JSON may have changed in place, so they always count as
  * changed.
  */
-function changed(instance: object, meta: ModelMeta): Assignment[] {
+export function changed(instance: object, meta: ModelMeta): Assignment[] {
   const state = stateOf(instance);
   return writableValues(instance, meta).filter(([column, value]) => {
     // The version that an instance has is compared, not written.

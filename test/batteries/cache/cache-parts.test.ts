@@ -276,7 +276,7 @@ describe("the log of the response cache", () => {
     app.logger = logger;
     await app.start();
     for (let i = 0; i < 20; i++) await expect(app.invalidateCache("a")).rejects.toMatchObject({ status: 503 });
-    expect(lines).toEqual(["the store of the response cache failed: handlers run for each request"]);
+    expect(lines).toEqual(["the store of the cache failed: handlers run for each request"]);
     await app.stop();
   });
 });

@@ -39,6 +39,7 @@ async function applicationAt(url: string, tokens = auth()) {
   app.get("/denied", { rateLimit: { maxRequests: 2, windowSecs: 3600, onStoreError: "deny" } }, () => "ok");
   app.enableCaching({ ttl: 60 });
   app.get("/cached", () => ({ made: ++made }));
+  app.get("/value", { cache: false }, () => app.cache.fetch("value", {}, () => ({ made: ++made })));
   app.post("/invalidate", async () => ({ count: await app.invalidateCache(["books"]) }));
   app.enableCircuitBreaker({ failureThreshold: 2, resetTimeout: 3600 });
   app.get("/failing", () => new Response("x", 500));
@@ -99,11 +100,11 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       expect((await get("/denied")).status).toBe(503);
     });
 
-    it("Responses are made for each request", async () => {
+    it("Responses and values are made for each request", async () => {
       const { get } = await withoutStore(away);
       const bodies: unknown[] = [];
-      for (let i = 0; i < 2; i++) bodies.push(await (await get("/cached")).json());
-      expect(bodies).toEqual([{ made: 1 }, { made: 2 }]);
+      for (const path of ["/cached", "/cached", "/value", "/value"]) bodies.push(await (await get(path)).json());
+      expect(bodies).toEqual([1, 2, 3, 4].map((made) => ({ made })));
     });
 
     it("A request that invalidates responses gets 503", async () => {

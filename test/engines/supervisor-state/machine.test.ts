@@ -40,6 +40,13 @@ describe("several workers without a key-value store", patient, () => {
     }
   });
 
+  it("A value of app.cache is dropped in all workers before invalidateCache() resolves", async () => {
+    const old = new Set((await machine.fromAll("/price")).map(({ text }) => text));
+    expect(old.size).toBe(3);
+    expect(JSON.parse((await machine.get("/invalidate-prices")).text)).toEqual({ dropped: 3 });
+    expect((await machine.fromAll("/price")).filter(({ text }) => old.has(text))).toEqual([]);
+  });
+
   it("The cached responses of an address that a request has changed are dropped in all workers", async () => {
     const old = new Set((await machine.fromAll("/cached")).map(({ text }) => text));
     expect((await machine.post("/cached")).status).toBe(200);

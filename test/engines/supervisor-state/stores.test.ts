@@ -129,22 +129,26 @@ describe("cached responses of workers", () => {
   it("A cached response is dropped in all workers, and one that is being made is not stored", async () => {
     const workers = paired({ cache: cacheService() }, 3);
     const stores = workers.map(({ link }) => new SupervisedCacheStore(link, new MemoryCacheStore(1e6)));
-    await Promise.all(workers.map(({ link }) => link.settled()));
-    for (const store of stores) store.put(store.begin(), "k", entry("old"));
-    const ticket = stores[1]!.begin();
+    // A worker that has not joined yet would miss an invalidation.
+    expect(stores[1]!.begin()).toBeInstanceOf(Promise);
+    for (const store of stores) store.put(await store.begin(), "k", entry("old"));
+    const ticket = stores[1]!.begin() as number;
     expect(await stores[0]!.invalidate(["books"])).toBe(3);
     expect(stores.map((store) => store.find("k", noField))).toEqual([undefined, undefined, undefined]);
     expect(stores[1]!.put(ticket, "k", entry("old"))).toBe(false);
-    expect(stores[1]!.put(stores[1]!.begin(), "k", entry("new"))).toBe(true);
+    expect(stores[1]!.put(await stores[1]!.begin(), "k", entry("new"))).toBe(true);
     stores[0]!.remove("k");
     await vi.waitFor(() => expect(stores[1]!.find("k", noField)).toBeUndefined());
   });
 });
 
 describe("circuits of workers", () => {
-  function circuits(count: number): { workers: PairedWorker[]; breakers: Breaker[]; changes: BreakerState[] } {
+  function circuits(
+    count: number,
+    resetMs = 30,
+  ): { workers: PairedWorker[]; breakers: Breaker[]; changes: BreakerState[] } {
     const workers = paired({ circuits: circuitService() }, count);
-    const policy = { route: "GET /", failureThreshold: 3, resetMs: 30, halfOpenTarget: 2 };
+    const policy = { route: "GET /", failureThreshold: 3, resetMs, halfOpenTarget: 2 };
     const changes: BreakerState[] = [];
     const breakers = workers.map(({ link }) =>
       new SupervisedBreakerStore(link).breaker(policy, (state) => changes.push(state)),
@@ -158,7 +162,7 @@ describe("circuits of workers", () => {
   }
 
   it("A closed circuit admits requests without a promise, and each change is reported once", async () => {
-    const { workers, breakers, changes } = circuits(2);
+    const { workers, breakers, changes } = circuits(2, 3_600_000);
     await Promise.all(workers.map(({ link }) => link.settled()));
     expect(breakers[0]!.admit()).toMatchObject({ waitMs: 0 });
     const { ticket } = await breakers[0]!.admit();

@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { type CacheEntry, type CacheStore, cacheTime, type FieldOf } from "../../../batteries/cache/store.js";
 import { nodeCrypto } from "../../../kit/node-modules.js";
+import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";
 import type { KvScript } from "../script.js";
 import { beginLua, findLua, invalidateLua, putLua, removeLua, sweepLua } from "./cache-lua.js";
@@ -20,6 +21,7 @@ type FindReply = [kind: 0, lists: Buffer] | [kind: 1, entry: Buffer] | [kind: 2,
  * the server (`maxmemory`).
  */
 export class KvCacheStore implements CacheStore {
+  readonly #kv: KvStore;
   readonly #parts: number;
   readonly #begin: KvScript<number>;
   readonly #find: KvScript<FindReply>;
@@ -34,6 +36,7 @@ export class KvCacheStore implements CacheStore {
   readonly #tickets = new Map<string, number>();
 
   constructor(kv: KvStore) {
+    this.#kv = kv;
     this.#parts = kv.clustered ? clusterParts : 1;
     this.#begin = kv.script(beginLua);
     this.#find = kv.bytesScript(findLua);
@@ -87,6 +90,20 @@ export class KvCacheStore implements CacheStore {
     const kept = await this.#put.run([root, `${root}:${id}`], [...args, ...entry.tags.map(tagId)]);
     if (kept === 1) this.#remember(id, hint);
     return kept === 1;
+  }
+
+  async exclusively<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null> {
+    let began = false;
+    const begin = (): Promise<T> => {
+      began = true;
+      return run();
+    };
+    try {
+      return await this.#kv.lock(`cache:${this.idOf(key)}`, { ttl: lease / 1000 }, begin);
+    } catch (error) {
+      if (began) throw error;
+      return error instanceof KvStoreError && error.code === "LOCKED" ? null : run();
+    }
   }
 
   async remove(key: string): Promise<void> {

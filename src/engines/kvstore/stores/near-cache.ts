@@ -63,6 +63,10 @@ export class NearCacheStore implements CacheStore {
     return kept;
   }
 
+  exclusively<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null> {
+    return this.#far.exclusively(key, lease, run);
+  }
+
   async remove(key: string): Promise<void> {
     await this.#far.remove(key);
     this.#near.remove(key);

@@ -16,7 +16,7 @@ export function textCheck(maxLength: number | undefined): Check {
 }
 
 /** A text has at most as many code points as UTF-16 code units, and at least half as many. */
-function isLonger(text: string, limit: number): boolean {
+export function isLonger(text: string, limit: number): boolean {
   if (text.length <= limit) return false;
   if (text.length > 2 * limit) return true;
   let points = 0;
