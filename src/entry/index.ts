@@ -54,6 +54,7 @@ export type { RequestLogOptions } from "../batteries/request-log/request-log.js"
 export type { RequestRooms } from "../batteries/rooms/feature.js";
 export type {
   JoinOptions as RoomJoinOptions,
+  SendOptions as RoomSendOptions,
   StreamOptions as RoomStreamOptions,
   SubscribeOptions as RoomSubscribeOptions,
 } from "../batteries/rooms/join-options.js";
