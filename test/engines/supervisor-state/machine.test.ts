@@ -27,6 +27,7 @@ describe("several workers without a key-value store", patient, () => {
     const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
     expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
     expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
+    expect(count(await machine.load("/costly", 30), 200)).toBe(10);
   });
 
   it("A cached response is dropped in all workers before invalidateCache() resolves", async () => {

@@ -29,6 +29,8 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     expect(count([...many1!, ...many2!], 200)).toBe(500);
     expect(count([...many1!, ...many2!], 429)).toBe(400);
     expect(count([...window1!, ...window2!], 200)).toBe(300);
+    const costly = await Promise.all([one.load("/costly", 20), two.load("/costly", 20)]);
+    expect(count(costly.flat(), 200)).toBe(10);
   });
 
   it("Two machines serve one another's cached responses, and none of them after an invalidation was seen", async () => {
