@@ -71,8 +71,9 @@ export const rateLimitFeature = feature<RateLimitFeature>({
     const { general, store } = stateOf(host);
     const isLocal = store !== null && isPerProcess(store);
     return [
-      general?.some(({ onStoreError }) => onStoreError === "deny") &&
-        isLocal &&
+      isLocal &&
+        general !== null &&
+        general.some(({ onStoreError }) => onStoreError === "deny") &&
         "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
     ];
   },

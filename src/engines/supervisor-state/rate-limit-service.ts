@@ -7,7 +7,7 @@ import type { HubService, HubWorker } from "../../server/worker-messages/service
 export type RateMessage =
   | readonly ["policy", index: number, policy: RatePolicy]
   /** `want` is above 0 if the worker would borrow as many; it has returned its last loan then. */
-  | readonly ["take", index: number, key: string, limit: number, want: number, cost: number]
+  | readonly ["take", index: number, key: string, limit: number, want: number, cost?: number]
   /** The worker has used much of its loan, and would have another one behind it. */
   | readonly ["renew", index: number, key: string, limit: number, want: number]
   /** The part of its first loan that has been used so far. */
