@@ -66,6 +66,7 @@ export { MemorySessionStore } from "../batteries/sessions/memory-store.js";
 export type { SessionCookie, SessionOptions } from "../batteries/sessions/options.js";
 export type { Session, SessionData } from "../batteries/sessions/session.js";
 export type { SessionStore, StoredSession } from "../batteries/sessions/store.js";
+export type { UserSession } from "../batteries/sessions/user-session.js";
 export { StaticFilesConfig, type StaticFilesOptions } from "../batteries/static-files/config.js";
 export { OpenTelemetryConfig, type OpenTelemetryOptions, type OtlpProtocol } from "../batteries/telemetry/config.js";
 export type { AppTracer } from "../batteries/telemetry/trace/app-tracer.js";

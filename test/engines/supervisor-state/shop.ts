@@ -131,6 +131,7 @@ export async function expectEnd(machines: readonly Machine[]): Promise<void> {
   const sockets = await Promise.all(
     machines.flatMap((machine) => cookies.map((one) => machine.sockets("/session", { cookie: one }))),
   );
+  for (const machine of machines) expect((await machine.get("/signed-in")).text).toBe("[1,1]");
   expect((await first!.get("/sign-out-all")).text).toBe('{"ended":2}');
   for (const socket of sockets.flat()) expect((await socket.closed).code).toBe(1008);
   expect((await first!.get("/sign-out-all")).text).toBe('{"ended":0}');
