@@ -61,6 +61,7 @@ export type { RequestLogOptions } from "../batteries/request-log/request-log.js"
 export type { RequestRooms } from "../batteries/rooms/feature.js";
 export type {
   JoinOptions as RoomJoinOptions,
+  SendOptions as RoomSendOptions,
   StreamOptions as RoomStreamOptions,
   SubscribeOptions as RoomSubscribeOptions,
 } from "../batteries/rooms/join-options.js";
@@ -72,6 +73,7 @@ export { MemorySessionStore } from "../batteries/sessions/memory-store.js";
 export type { SessionCookie, SessionOptions } from "../batteries/sessions/options.js";
 export type { Session, SessionData } from "../batteries/sessions/session.js";
 export type { SessionStore, StoredSession } from "../batteries/sessions/store.js";
+export type { UserSession } from "../batteries/sessions/user-session.js";
 export { StaticFilesConfig, type StaticFilesOptions } from "../batteries/static-files/config.js";
 export { OpenTelemetryConfig, type OpenTelemetryOptions, type OtlpProtocol } from "../batteries/telemetry/config.js";
 export type { AppTracer } from "../batteries/telemetry/trace/app-tracer.js";

@@ -6,6 +6,7 @@ import { checkClose } from "./close-code.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Inbox, MessageIterator } from "./inbox.js";
 import { Message } from "./message.js";
+import { MessageRate } from "./message-rate.js";
 import { type SendLimits, SendQueue } from "./send-queue.js";
 import { closeCodeOf, OPEN, type PatientSocket, type RawSocket } from "./ws.js";
 
@@ -20,6 +21,9 @@ export interface ChannelLimits extends SendLimits {
   readonly maxMessageSize: number;
   /** Milliseconds between pings; 0 for none. */
   readonly heartbeat: number;
+  /** Messages that the peer may send per second, and at once; undefined for any number. */
+  readonly messageRate: number | undefined;
+  readonly messageBurst: number | undefined;
 }
 
 /** The end of a WebSocket. Without a close frame of the peer the code is 1006, with a reason of our own. */
@@ -39,6 +43,8 @@ class BaseChannel implements AsyncIterable<Message> {
   #pongs = 0;
   /** The latest ping beyond the bound; it is answered when there is room. */
   #nextPong: Buffer | null = null;
+  /** @internal Called once, if the peer sends more messages than it may. */
+  onFlood: (() => void) | null = null;
   #failure: CloseInfo | null = null;
   #closeInfo: CloseInfo | null = null;
 
@@ -59,8 +65,15 @@ class BaseChannel implements AsyncIterable<Message> {
     this.#heartbeat = limits.heartbeat > 0 ? new Heartbeat(raw, watched, limits.heartbeat) : null;
     // Only compressed messages can get here: some thousand bytes that were read already may become as many megabytes.
     const tooMuch = 4 * (limits.maxQueued + limits.maxMessageSize);
+    const { messageRate, messageBurst = Math.max(1, Math.ceil(messageRate ?? 1)) } = limits;
+    const rate = messageRate === undefined ? null : new MessageRate(messageRate, messageBurst);
     raw.on("message", (data, isBinary) => {
       this.heard();
+      if (rate?.take(performance.now()) === false) {
+        // Messages that arrive before the end are discarded.
+        if (this.isOpen) this.onFlood?.();
+        this.#fail(1008, "too many messages");
+      }
       inbox.put(new Message(data, isBinary), data.length);
       if (inbox.cost > tooMuch) this.#fail(1008, "too many messages at once");
     });

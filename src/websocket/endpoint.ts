@@ -6,6 +6,7 @@ import { AuthorityEndedError } from "../http/authority.js";
 import type { Request } from "../http/request.js";
 import { Response } from "../http/response.js";
 import type { DirectSocket, UpgradeCallback } from "../http/source.js";
+import { Pace } from "../kit/time/pace.js";
 import { WebSocketClosedError } from "./closed-error.js";
 import { FrameSocket } from "./frame-socket.js";
 import { checkHandshake } from "./handshake.js";
@@ -28,6 +29,7 @@ export function websocketEndpoint(
 ): (request: Request, injected: Record<string, unknown>) => Promise<Response> {
   const settings = socketSettings(options);
   let server: RawServer | null = null;
+  const pace = new Pace();
   return async (request, injected) => {
     const headers = checkHandshake(request, settings);
     const opener = (server ??= createServer(await loadWs(), settings));
@@ -38,6 +40,7 @@ export function websocketEndpoint(
     response.given = true;
     const begin = (raw: RawSocket, duplex: Duplex | null): WebSocket => {
       const socket = new WebSocket(raw, duplex, settings.limits, request);
+      if (settings.limits.messageRate !== undefined) socket.onFlood = () => reportFlood(request, pace);
       registry.add(socket, run(handler as SocketHandler, socket, injected, registry));
       return socket;
     };
@@ -135,6 +138,14 @@ async function run(
     await socket.close(code, registry.debug ? describeError(error).name.slice(0, 40) : "");
   }
   request.finish();
+}
+
+/** Clients decide how many there are: the log is paced. */
+function reportFlood(request: Request, pace: Pace): void {
+  const more = pace.next();
+  if (more === null) return;
+  const fields = { path: request.path, client: request.ip, ...more };
+  request.host?.logger.warn("a WebSocket was closed: the client sent more messages than messageRate allows", fields);
 }
 
 /** The close code for an error: wrong data, not allowed, or an internal error without details. */

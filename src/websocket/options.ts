@@ -3,6 +3,7 @@ import type { Request } from "../http/request.js";
 import { type OptionsOf, option, options } from "../kit/config.js";
 import { milliseconds } from "../kit/duration.js";
 import { type Check, is } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import type { ChannelLimits } from "./channel.js";
 
 /** The pages that may open a WebSocket: a list of origins, any, or a function that returns true for accepted ones. */
@@ -25,6 +26,10 @@ export const socketFields = {
   protocols: option(is.list(isProtocol), []),
   /** Bytes of one message; a longer one ends the connection with 1009. Default 1 MiB. */
   maxMessageSize: option(is.integer(1, maxSize), mebibyte),
+  /** Messages that a client may send per second; one more ends the connection with 1008. Default: no limit. */
+  messageRate: option(is.number(0.001, 1_000_000)),
+  /** Messages that a client may send at once, if it was slower before. Default: the messages of one second, at least 1. */
+  messageBurst: option(is.integer(1)),
   /** Bytes of received messages that may wait for `recv`; with more, reading from the peer is paused. Default 1 MiB. */
   maxQueued: option(is.integer(1, maxSize), mebibyte),
   /** Bytes sent that may wait for the peer to take them. Default 1 MiB. */
@@ -58,6 +63,9 @@ export function socketSettings(given: SocketOptions): SocketSettings {
   const names = Object.keys(socketFields) as (keyof SocketOptions)[];
   const own = Object.fromEntries(names.map((name) => [name, given[name]]));
   const { origins, protocols, closeTimeout, compression, ...limits } = socketOptions.read([own]);
+  if (limits.messageBurst !== undefined && limits.messageRate === undefined) {
+    throw new ValueError("option 'messageBurst' in a WebSocket route needs messageRate");
+  }
   return {
     origins,
     protocols,

@@ -259,6 +259,10 @@ describe("what is open with a session", () => {
     const [first, second, open] = [await chat(server, ada[0]!), await chat(server, ada[1]!), await chat(server, bob)];
     const ticks = await Events.open(`${server.url}/ticks`, undefined, ada[0]);
     expect(await ticks.take(1)).toEqual(["first"]);
+    const listed = await app.sessionsOf("ada");
+    expect(listed.map((session) => session.get("user"))).toEqual(["ada", "ada"]);
+    expect(listed[0]!.get("toString")).toBeUndefined();
+    expect(Object.keys(listed[0]!)).toEqual(["id", "createdAt", "activeAt"]);
     expect(await app.endSessions("ada")).toBe(2);
     expect([await first.closed, await second.closed]).toEqual([endedClose, endedClose]);
     expect(await ticks.next()).toBe(null);
@@ -272,6 +276,29 @@ describe("what is open with a session", () => {
     open.ws.send("still here");
     expect(await open.next()).toBe("still here");
     expect(await app.end_sessions("ada")).toBe(0);
+    expect([(await app.sessions_of("ada")).length, (await app.sessionsOf("bob")).length]).toEqual([0, 1]);
+  });
+
+  it("A session of sessionsOf() can be ended alone, with what is open with it", async () => {
+    const inner = new MemorySessionStore();
+    const silent = new SilentStore(inner);
+    const { app } = sessionApp(Object.assign(silent, { list: async (owner: string) => inner.list(owner) }));
+    app.post("/login/ada", (request) => {
+      request.session.regenerate("ada");
+      return request.session.id;
+    });
+    const server = await started(app);
+    const [one, two] = [await post(server, "/login/ada", {}), await post(server, "/login/ada", {})];
+    const cookie = ({ headers }: globalThis.Response): Fields => ({
+      cookie: headers.getSetCookie()[0]!.split(";", 1)[0]!,
+    });
+    const [first, second] = [await chat(server, cookie(one)), await chat(server, cookie(two))];
+    const id = await one.text();
+    await (await app.sessionsOf("ada")).find((session) => session.id === id)!.end();
+    expect(await first.closed).toEqual(endedClose);
+    second.ws.send("still here");
+    expect(await second.next()).toBe("still here");
+    expect((await app.sessionsOf("ada")).map((session) => session.id)).toEqual([await two.text()]);
   });
 
   it("A session that a request regenerates after endSessions() has ended it stays ended, and others go on", async () => {
@@ -320,6 +347,7 @@ describe("what is open with a session", () => {
       const { app: other } = sessionApp(store);
       await started(other);
       await expect(other.endSessions("ada")).rejects.toThrow(message);
+      await expect(other.sessionsOf("ada")).rejects.toThrow("sessionsOf() needs a store");
     }
     for (const wrong of ["", 5, null, "x".repeat(257)]) {
       await expect(app.endSessions(wrong as string)).rejects.toThrow("endSessions() takes the id of a user");

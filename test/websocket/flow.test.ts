@@ -2,6 +2,7 @@ import { deflateRawSync } from "node:zlib";
 import { expect, it } from "vitest";
 import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
+import { MessageRate } from "../../src/websocket/message-rate.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { untilStill } from "../support/until-still.js";
 import { Client } from "./client.js";
@@ -353,3 +354,44 @@ onEachTransport("compression", () => {
 
 const handshakeRest =
   "Host: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+onEachTransport("a client with a limit of messages", () => {
+  it("A client that sends more messages than messageRate and messageBurst allow is closed with 1008, with a line in the log", async () => {
+    const taken: (string | undefined)[] = [];
+    await using server = await socketServer(
+      async (socket) => {
+        for await (const message of socket) {
+          taken.push(message.text);
+          await socket.sendText("taken");
+        }
+      },
+      { messageRate: 0.001, messageBurst: 3 },
+    );
+    const flood = async (): Promise<void> => {
+      using client = await Client.connect(server.url);
+      for (const text of ["1", "2", "3"]) {
+        client.ws.send(text);
+        expect(await client.next()).toBe("taken");
+      }
+      for (const text of ["4", "5", "6"]) client.ws.send(text);
+      expect(await client.closed).toEqual({ code: 1008, reason: "too many messages" });
+    };
+    await flood();
+    await flood();
+    await eventually(() => server.finished.length === 2);
+    expect(taken).toEqual(["1", "2", "3", "1", "2", "3"]);
+    expect(server.log).toEqual([
+      {
+        level: "warn",
+        message: "a WebSocket was closed: the client sent more messages than messageRate allows",
+        fields: { path: "/chat", client: "127.0.0.1" },
+      },
+    ]);
+  });
+
+  it("A client within its rate is not closed, and has its burst again when it was slower", () => {
+    const rate = new MessageRate(10, 3);
+    const allowed = [0, 0, 0, 0, 99, 100, 150, 200, 500, 500, 500, 500, 600, 700];
+    expect(allowed.filter((now) => !rate.take(now))).toEqual([0, 99, 150, 500]);
+  });
+});

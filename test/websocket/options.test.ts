@@ -34,6 +34,8 @@ describe("the options of a WebSocket route", () => {
     [{ protocols: ["a b"] }, "option 'protocols' in a WebSocket route must be a list of which each item is a token"],
     [{ maxMessageSize: 0 }, "option 'maxMessageSize' in a WebSocket route must be an integer from 1 to 2147483647"],
     [{ maxMessageSize: 2 ** 31 }, "option 'maxMessageSize'"],
+    [{ messageRate: 0 }, "option 'messageRate' in a WebSocket route must be a number from 0.001 to 1000000"],
+    [{ messageBurst: 5 }, "option 'messageBurst' in a WebSocket route needs messageRate"],
     [{ heartbeat: -1 }, "option 'heartbeat' in a WebSocket route must be a duration from 0 to 1d, not -1"],
     [{ compression: 1 as unknown as boolean }, "option 'compression' in a WebSocket route must be true or false"],
   ])("A WebSocket route refuses the options %j", (options, message) => {

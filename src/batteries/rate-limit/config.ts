@@ -10,6 +10,9 @@ import type { RateLimitStore } from "./store.js";
 export type RateLimitKey = (request: Request) => KeyResult | Promise<KeyResult>;
 type KeyResult = string | null | undefined;
 
+/** The number of requests that a request counts as: a whole number, 0 for one that is not limited. */
+export type RateLimitCost = (request: Request) => number;
+
 const kinds = ["token_bucket", "sliding_window", "adaptive"] as const;
 
 export type RateLimitKind = (typeof kinds)[number];
@@ -29,6 +32,10 @@ const fields = {
   latencyMs: option.milliseconds(null, 1),
   /** Identifies clients by the head of the request. Default: by address, IPv6 by its network. */
   key: option<RateLimitKey>(is.function),
+  /** The number of requests that a request counts as, by its head. Above the limit it counts as the limit. Default 1. */
+  cost: option<RateLimitCost>(is.function),
+  /** Counts requests and logs those that it would refuse, but lets them pass and adds no headers. Default false. */
+  shadow: option(is.boolean, false),
   /** The bits of an IPv6 address that identify a client: 64 for a line, 56 or 48 for a whole customer. Default 64. */
   ipv6Prefix: option(is.integer(16, 128), 64),
   /** Largest number of clients that are counted; beyond it the least recent are dropped. Default 100000. */
@@ -92,10 +99,15 @@ addSnakeNames(RateLimitConfig, ["tokenBucket", "slidingWindow"]);
 
 /** Checks the route option `rateLimit`. Throws if a field of it is wrong, so that the message names the field. */
 export function isRateLimitOption(value: unknown): string | undefined {
-  if (value === false || value instanceof RateLimitConfig) return undefined;
-  if (!isPlainObject(value)) return "a RateLimitConfig, its fields, or false";
-  new RateLimitConfig(value);
-  return undefined;
+  if (value === false) return undefined;
+  const wrong = "a RateLimitConfig, its fields, a list of them, or false";
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  for (const one of list) {
+    if (one instanceof RateLimitConfig) continue;
+    if (!isPlainObject(one)) return wrong;
+    new RateLimitConfig(one);
+  }
+  return list.length > 0 ? undefined : wrong;
 }
 
 /** `(100, 60)`, `(100, 60, { key })` or `({ maxRequests: 100, windowSecs: 60 })`. */

@@ -2,19 +2,25 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { ValueError } from "../../kit/value-error.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { settingsOf } from "../../routing/definition.js";
 import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
 import type { RateLimitStore } from "./store.js";
 
 export interface RateLimitFeature {
-  /** Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. */
-  enableRateLimit(config?: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | null): this;
+  /**
+   * Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. With a list a request
+   * must be within all limits.
+   */
+  enableRateLimit(config?: OneLimit | readonly OneLimit[] | null): this;
 }
 
+type OneLimit = ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions>;
+
 interface RateLimitOption {
-  /** The limit of this route, in place of that of `enableRateLimit()`; false for none. */
-  readonly rateLimit?: ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions> | false;
+  /** The limit of this route, or a list of limits, in place of that of `enableRateLimit()`; false for none. */
+  readonly rateLimit?: OneLimit | readonly OneLimit[] | false;
 }
 
 declare module "../../routing/options.js" {
@@ -29,7 +35,7 @@ declare module "../../pipeline/shared-stores.js" {
 }
 
 interface State {
-  general: RateLimitConfig | null;
+  general: readonly RateLimitConfig[] | null;
   off: boolean;
   /** Null before the start, and where nothing is limited. */
   store: RateLimitStore | null;
@@ -41,7 +47,9 @@ export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
   setup: {
     enableRateLimit(host, config) {
-      stateOf(host).general = RateLimitConfig.from([config]);
+      const wrong = Array.isArray(config) ? isRateLimitOption(config) : undefined;
+      if (wrong !== undefined) throw new ValueError(`enableRateLimit() takes ${wrong}`);
+      stateOf(host).general = (Array.isArray(config) ? config : [config]).map((one) => RateLimitConfig.from([one]));
     },
   },
   routeOptions: { rateLimit: { check: isRateLimitOption, websocket: true, blueprint: true } },
@@ -53,7 +61,7 @@ export const rateLimitFeature = feature<RateLimitFeature>({
     const { MemoryRateLimitStore } = await import("./memory-store.js");
     const store = host.store("rateLimit", {
       holds: "counts of the rate limit",
-      given: general?.store,
+      given: general?.find((config) => config.store)?.store,
       local: () => new MemoryRateLimitStore(),
     });
     stateOf(host).store = store;
@@ -63,8 +71,9 @@ export const rateLimitFeature = feature<RateLimitFeature>({
     const { general, store } = stateOf(host);
     const isLocal = store !== null && isPerProcess(store);
     return [
-      general?.onStoreError === "deny" &&
-        isLocal &&
+      isLocal &&
+        general !== null &&
+        general.some(({ onStoreError }) => onStoreError === "deny") &&
         "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
     ];
   },

@@ -6,8 +6,9 @@ import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";
 import type { Logger } from "../../kit/logger.js";
+import { show } from "../../kit/options.js";
 import { Pace } from "../../kit/time/pace.js";
-import type { Middleware, OnError, Run } from "../../pipeline/middleware.js";
+import type { OnError, Run } from "../../pipeline/middleware.js";
 import { storeReply } from "../../pipeline/store-reply.js";
 import { AdaptiveLimit } from "./adaptive-limit.js";
 import type { RateLimitConfig } from "./config.js";
@@ -17,8 +18,36 @@ import type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "./sto
 
 type Answer = Response | Promise<Response>;
 
+/** The decision of one limit about a request. */
+interface Judged {
+  readonly verdict: RateVerdict;
+  readonly limit: number;
+}
+
+/** Continues with the decision; null if the request is not limited. */
+type Proceed = (judged: Judged | null) => Answer;
+
+/** Lets a request pass if it is within all limits. The response has the headers of the tightest. */
+export function limited(limits: readonly RateLimit[], next: Run, onError: OnError): Run {
+  const run = limits.reduce((inner, limit) => limit.measured(inner), next);
+  const from = (index: number, request: Request, tightest: Judged | null): Answer => {
+    if (index === limits.length) return described(run(request), tightest);
+    return limits[index]!.judge(request, onError, (judged) => {
+      if (judged === null) return from(index + 1, request, tightest);
+      const { verdict } = judged;
+      if (!verdict.allowed) return described(onError(request, tooMany(verdict.retryMs), "sync"), judged);
+      return from(index + 1, request, tightest === null || isTighter(verdict, tightest.verdict) ? judged : tightest);
+    });
+  };
+  return (request) => from(0, request, null);
+}
+
+function isTighter(one: RateVerdict, other: RateVerdict): boolean {
+  return one.remaining === other.remaining ? one.resetMs > other.resetMs : one.remaining < other.remaining;
+}
+
 /** Limits the requests of each client. One for each config; routes that share a config share its counts. */
-export class RateLimit implements Pick<Middleware, "wrap"> {
+export class RateLimit {
   readonly #config: RateLimitConfig;
   readonly #policy: RatePolicy;
   readonly #limiter: RateLimiter;
@@ -27,14 +56,16 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
   /** Counts in this process while that one fails too. */
   #own: RateLimiter | null = null;
   readonly #adaptive: AdaptiveLimit | null;
+  readonly #addressKey: (request: Request) => string;
   readonly #logger: Logger;
-  readonly #pace = new Pace();
+  readonly #paces = { store: new Pace(), shadow: new Pace() };
 
   constructor(name: string, config: RateLimitConfig, store: RateLimitStore, fallback: RateLimitStore, logger: Logger) {
     const { kind, maxKeys } = config;
     const windowMs = config.windowSecs * 1000;
     this.#config = config;
     this.#logger = logger;
+    this.#addressKey = addressKeys(config.ipv6Prefix);
     this.#policy = { name, kind: kind === "sliding_window" ? kind : "token_bucket", windowMs, maxKeys };
     this.#limiter = store.limiter(this.#policy);
     // Made at the start: the supervisor knows limiters by their order, which is the same in all workers.
@@ -45,74 +76,102 @@ export class RateLimit implements Pick<Middleware, "wrap"> {
         : null;
   }
 
-  wrap(next: Run, onError: OnError): Run {
-    const run = this.#adaptive === null ? next : measured(next, this.#adaptive);
-    const decide = (request: Request, key: string): Answer => {
-      const limit = this.#adaptive?.current(performance.now()) ?? this.#config.maxRequests;
-      let verdict: RateVerdict | Promise<RateVerdict>;
+  get windowMs(): number {
+    return this.#policy.windowMs;
+  }
+
+  /** Responses of an adaptive limit are measured. */
+  measured(run: Run): Run {
+    return this.#adaptive === null ? run : measured(run, this.#adaptive);
+  }
+
+  judge(request: Request, onError: OnError, proceed: Proceed): Answer {
+    const { key } = this.#config;
+    if (key === undefined) return this.#count(request, this.#addressKey(request), onError, proceed);
+    let given: unknown;
+    try {
+      given = key(request);
+    } catch (error) {
+      return onError(request, error, "sync");
+    }
+    if (!isPromise(given)) return this.#judgeBy(request, given, onError, proceed);
+    return asPromise(given).then(
+      (value) => this.#judgeBy(request, value, onError, proceed),
+      (error: unknown) => onError(request, error, "async"),
+    );
+  }
+
+  #judgeBy(request: Request, given: unknown, onError: OnError, proceed: Proceed): Answer {
+    if (typeof given === "string") return this.#count(request, boundedKey(given), onError, proceed);
+    if (given === null) return proceed(null);
+    if (given === undefined) return this.#count(request, this.#addressKey(request), onError, proceed);
+    const wrong = new TypeError(`the key of a rate limit must be a string, null or undefined, not ${typeof given}`);
+    return onError(request, wrong, "sync");
+  }
+
+  #count(request: Request, key: string, onError: OnError, proceed: Proceed): Answer {
+    const limit = this.#adaptive?.current(performance.now()) ?? this.#config.maxRequests;
+    let cost = 1;
+    if (this.#config.cost !== undefined) {
       try {
-        verdict = this.#limiter.take(key, limit);
-      } catch (error) {
-        return undecided(request, error, key, limit);
-      }
-      if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
-      return storeReply(request, verdict).then(
-        (value) => settle(request, value, limit),
-        (error: unknown) => undecided(request, error, key, limit),
-      );
-    };
-    const undecided = (request: Request, error: unknown, key: string, limit: number): Answer => {
-      this.#complain(error);
-      if (this.#config.onStoreError === "deny") return onError(request, unavailable(), "async");
-      const alone = (): Answer => {
-        this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
-        return settle(request, this.#own.take(key, limit) as RateVerdict, limit);
-      };
-      if (this.#fallback === null) return alone();
-      const verdict = this.#fallback.take(key, limit);
-      if (!(verdict instanceof Promise)) return settle(request, verdict, limit);
-      return verdict.then((value) => settle(request, value, limit), alone);
-    };
-    const settle = (request: Request, verdict: RateVerdict, limit: number): Answer => {
-      const answer = verdict.allowed ? run(request) : onError(request, tooMany(verdict.retryMs), "sync");
-      return answer instanceof Promise
-        ? answer.then((response) => describe(response, verdict, limit))
-        : describe(answer, verdict, limit);
-    };
-    const { key, ipv6Prefix } = this.#config;
-    const addressKey = addressKeys(ipv6Prefix);
-    if (key === undefined) return (request) => decide(request, addressKey(request));
-    const decideBy = (request: Request, given: unknown): Answer => {
-      if (typeof given === "string") return decide(request, boundedKey(given));
-      if (given === null) return run(request);
-      if (given === undefined) return decide(request, addressKey(request));
-      const wrong = new TypeError(`the key of a rate limit must be a string, null or undefined, not ${typeof given}`);
-      return onError(request, wrong, "sync");
-    };
-    return (request) => {
-      let given: unknown;
-      try {
-        given = key(request);
+        cost = Math.min(limit, checkedCost(this.#config.cost(request)));
       } catch (error) {
         return onError(request, error, "sync");
       }
-      if (!isPromise(given)) return decideBy(request, given);
-      return asPromise(given).then(
-        (value) => decideBy(request, value),
-        (error: unknown) => onError(request, error, "async"),
-      );
+      if (cost === 0) return proceed(null);
+    }
+    const settle = (verdict: RateVerdict): Answer => {
+      if (!this.#config.shadow) return proceed({ verdict, limit });
+      if (!verdict.allowed) this.#report();
+      return proceed(null);
     };
+    const undecided = (error: unknown): Answer => {
+      this.#complain(error);
+      if (this.#config.onStoreError === "deny" && !this.#config.shadow) return onError(request, unavailable(), "async");
+      const alone = (): Answer => {
+        this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
+        return settle(this.#own.take(key, limit, cost) as RateVerdict);
+      };
+      if (this.#fallback === null) return alone();
+      const verdict = this.#fallback.take(key, limit, cost);
+      return verdict instanceof Promise ? verdict.then(settle, alone) : settle(verdict);
+    };
+    let verdict: RateVerdict | Promise<RateVerdict>;
+    try {
+      verdict = this.#limiter.take(key, limit, cost);
+    } catch (error) {
+      return undecided(error);
+    }
+    return verdict instanceof Promise ? storeReply(request, verdict).then(settle, undecided) : settle(verdict);
+  }
+
+  #report(): void {
+    const more = this.#paces.shadow.next();
+    if (more === null) return;
+    const { maxRequests, windowSecs } = this.#config;
+    const limit = { limit: this.#policy.name, max_requests: maxRequests, window_secs: windowSecs };
+    this.#logger.warn("a rate limit would have refused a request, but is a shadow", { ...limit, ...more });
   }
 
   #complain(error: unknown): void {
-    const more = this.#pace.next();
+    const more = this.#paces.store.next();
     if (more === null) return;
     const what = this.#config.onStoreError === "deny" ? "requests are refused" : "each machine counts for itself";
     this.#logger.error(`the store of the rate limit failed: ${what}`, { error, ...more });
   }
 }
 
-function describe(response: Response, verdict: RateVerdict, limit: number): Response {
+function checkedCost(cost: unknown): number {
+  if (typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0) return cost;
+  throw new TypeError(`the cost of a request must be a whole number from 0 on, not ${show(cost)}`);
+}
+
+function described(answer: Answer, judged: Judged | null): Answer {
+  if (judged === null) return answer;
+  return answer instanceof Promise ? answer.then((response) => describe(response, judged)) : describe(answer, judged);
+}
+
+function describe(response: Response, { verdict, limit }: Judged): Response {
   const most = String(limit);
   const remaining = String(verdict.remaining);
   const reset = String(Math.ceil(verdict.resetMs / 1000));

@@ -27,7 +27,7 @@ export class SlidingWindows implements LendingLimiter {
     this.#clock = clock;
   }
 
-  take(key: string, limit: number): RateVerdict {
+  take(key: string, limit: number, cost = 1): RateVerdict {
     const now = this.#clock();
     let window = this.#windows.get(key, now);
     if (window === undefined) {
@@ -36,14 +36,21 @@ export class SlidingWindows implements LendingLimiter {
     }
     const { log } = window;
     this.#forget(window, now);
-    if (window.total >= limit) {
+    if (window.total + cost > limit) {
       const resetMs = log[log.length - 2]! + this.#windowMs - now;
-      return { allowed: false, remaining: 0, resetMs, retryMs: log[0]! + this.#windowMs - now };
+      let last = 0;
+      for (let left = window.total - log[1]!; left + cost > limit; left -= log[last + 1]!) last += 2;
+      return {
+        allowed: false,
+        remaining: Math.max(0, limit - window.total),
+        resetMs,
+        retryMs: log[last]! + this.#windowMs - now,
+      };
     }
     const time = limit > maxGroups ? this.#endOfPart(now) : now;
-    if (log.length > 0 && log[log.length - 2] === time) log[log.length - 1]! += 1;
-    else log.push(time, 1);
-    window.total += 1;
+    if (log.length > 0 && log[log.length - 2] === time) log[log.length - 1]! += cost;
+    else log.push(time, cost);
+    window.total += cost;
     return { allowed: true, remaining: limit - window.total, resetMs: time + this.#windowMs - now, retryMs: 0 };
   }
 

@@ -21,7 +21,7 @@ export class TokenBuckets implements LendingLimiter {
     this.#clock = clock;
   }
 
-  take(key: string, limit: number): RateVerdict {
+  take(key: string, limit: number, cost = 1): RateVerdict {
     const now = this.#clock();
     const interval = this.#windowMs / limit;
     let bucket = this.#buckets.get(key, now);
@@ -30,12 +30,16 @@ export class TokenBuckets implements LendingLimiter {
       this.#buckets.add(key, bucket, now);
     }
     const missing = Math.max(bucket.lent, bucket.fullAt - now);
-    const left = this.#windowMs - missing - interval;
+    const taken = interval * cost;
+    const left = this.#windowMs - missing - taken;
     // Sums of fractions of milliseconds are not exact; a thousandth of a request does not matter.
-    if (left < interval * -0.001) return { allowed: false, remaining: 0, resetMs: missing, retryMs: -left };
-    bucket.fullAt = now + missing + interval;
+    if (left < interval * -0.001) {
+      const remaining = Math.max(0, Math.floor((this.#windowMs - missing) / interval + 0.001));
+      return { allowed: false, remaining, resetMs: missing, retryMs: -left };
+    }
+    bucket.fullAt = now + missing + taken;
     const remaining = Math.max(0, Math.floor(left / interval + 0.001));
-    return { allowed: true, remaining, resetMs: missing + interval, retryMs: 0 };
+    return { allowed: true, remaining, resetMs: missing + taken, retryMs: 0 };
   }
 
   look(key: string, limit: number): { remaining: number; resetMs: number } {

@@ -1,18 +1,31 @@
-import type { StoredMember, StoredMembers } from "./store.js";
+import type { RoomListener, StoredMember, StoredMembers } from "./store.js";
 
 /** The clients in each room, each brought by one owner: a worker, or this process. */
 export class Attendance<Owner> {
   readonly #rooms = new Map<string, Map<string, { readonly owner: Owner; readonly info: string }>>();
 
-  enter(room: string, { id, info }: StoredMember, owner: Owner): void {
+  readonly #changed: RoomListener["changed"];
+
+  constructor(changed: RoomListener["changed"]) {
+    this.#changed = changed;
+  }
+
+  enter(room: string, member: StoredMember, owner: Owner): void {
+    const { id, info } = member;
     const members = this.#rooms.get(room);
+    const isNew = !members?.has(id);
     if (members === undefined) this.#rooms.set(room, new Map([[id, { owner, info }]]));
     else members.set(id, { owner, info });
+    if (isNew) this.#changed(room, "joined", member);
   }
 
   exit(room: string, id: string): void {
     const members = this.#rooms.get(room);
-    if (members?.delete(id) && members.size === 0) this.#rooms.delete(room);
+    const member = members?.get(id);
+    if (members === undefined || member === undefined) return;
+    members.delete(id);
+    if (members.size === 0) this.#rooms.delete(room);
+    this.#changed(room, "left", { id, info: member.info });
   }
 
   /** Removes everybody that an owner has brought. */

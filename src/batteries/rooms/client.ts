@@ -1,9 +1,12 @@
 import { type Deferred, deferred } from "../../kit/deferred.js";
+import { readMessageText } from "./message-text.js";
 import type { StoredMessage } from "./store.js";
 
 /** A message as it is sent to the clients of this process. Made once for all of them. */
 export class Delivery {
   readonly id: number;
+  /** The id of a client that does not get it. */
+  readonly except: string | null;
   readonly #room: string;
   readonly #json: string;
   #text: string | null = null;
@@ -13,7 +16,9 @@ export class Delivery {
   constructor(room: string, { id, text }: StoredMessage) {
     this.id = id;
     this.#room = room;
-    this.#json = text;
+    const { json, except } = readMessageText(text);
+    this.except = except;
+    this.#json = json;
   }
 
   /** A string as it is, anything else as JSON. */
@@ -39,6 +44,8 @@ export interface RoomClient {
   deliver(delivery: Delivery): void;
   /** Messages that the client has not seen are no longer kept. */
   missed(): void;
+  /** Tells who is in the room. Only for a client that has asked for it; the data is JSON. */
+  tell(event: "present" | "joined" | "left", data: string): void;
   /** Null if the client can take more; otherwise resolves when it can, or when it has ended. */
   drained(): Promise<void> | null;
 }

@@ -2,6 +2,7 @@ import { checkedOptions, type OptionsOf, option, options } from "../../kit/confi
 import type { EitherSpelling } from "../../kit/names.js";
 import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { WebSocket } from "../../websocket/socket.js";
 
 const joinOptions = options("join()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
@@ -10,6 +11,8 @@ const joinOptions = options("join()", {
   after: option(is.string),
   /** Sends `{"room", "id", "data"}` in place of the value alone. Default false. */
   envelope: option(is.boolean, false),
+  /** Sends who is in the room, and who joins and leaves it; needs `envelope`. Default false. */
+  presence: option(is.boolean, false),
 });
 
 const streamOptions = options("stream()", {
@@ -21,6 +24,8 @@ const streamOptions = options("stream()", {
   heartbeat: option.duration(null, 0, "24d"),
   /** Time after which a client reconnects. Default: the client decides. */
   retry: option.duration(null),
+  /** Sends who is in the room, and who joins and leaves it, as events `present`, `joined` and `left`. Default false. */
+  presence: option(is.boolean, false),
 });
 
 export type JoinOptions = EitherSpelling<OptionsOf<typeof joinOptions.fields>>;
@@ -41,17 +46,28 @@ export const readSubscribeOptions = checkedOptions<SubscribeOptions<unknown>>({
   after: is.string,
 });
 
+export interface SendOptions {
+  /** A WebSocket that does not get the message: in most cases the one that it came from. */
+  except?: WebSocket<object>;
+}
+
+export const readSendOptions = checkedOptions<SendOptions>({
+  except: (value) => (value instanceof WebSocket ? undefined : "a WebSocket"),
+});
+
 const maxInfo = 1024;
 
 export interface JoinSettings {
   readonly info: string;
   readonly after: number | null;
   readonly envelope: boolean;
+  readonly presence: boolean;
 }
 
 export function readJoinOptions(given?: JoinOptions): JoinSettings {
-  const { info, after, envelope } = joinOptions.read([given]);
-  return { info: infoText(info), after: readEventId(after), envelope };
+  const { info, after, envelope, presence } = joinOptions.read([given]);
+  if (presence && !envelope) throw new ValueError("option 'presence' in join() needs envelope: true");
+  return { info: infoText(info), after: readEventId(after), envelope, presence };
 }
 
 export interface StreamSettings {
@@ -59,11 +75,12 @@ export interface StreamSettings {
   readonly after: number | null;
   readonly heartbeat: number | undefined;
   readonly retry: number | undefined;
+  readonly presence: boolean;
 }
 
 export function readStreamOptions(given?: StreamOptions): StreamSettings {
-  const { info, after, heartbeat, retry } = streamOptions.read([given]);
-  return { info: infoText(info), after: readEventId(after), heartbeat, retry };
+  const { info, after, heartbeat, retry, presence } = streamOptions.read([given]);
+  return { info: infoText(info), after: readEventId(after), heartbeat, retry, presence };
 }
 
 function infoText(info: unknown): string {

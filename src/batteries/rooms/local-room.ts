@@ -1,5 +1,6 @@
 import { Delivery, type RoomClient } from "./client.js";
-import type { RoomStore, StoredMessage } from "./store.js";
+import { type MemberChange, Presence } from "./presence.js";
+import type { RoomStore, StoredMember, StoredMessage } from "./store.js";
 
 interface Member {
   readonly client: RoomClient;
@@ -23,6 +24,7 @@ export class LocalRoom {
   readonly #members = new Map<string, Member>();
   /** Set before the first member: the store passes the messages on. */
   readonly watching: void | Promise<void>;
+  #presence: { readonly told: Presence; readonly watching: void | Promise<void> } | null = null;
   #lastId = 0;
   /** Messages that came while lost ones were fetched. */
   #held: StoredMessage[] | null = null;
@@ -50,7 +52,7 @@ export class LocalRoom {
       const draining = client.drained();
       if (draining !== null) await draining;
       // One that is already gone drops it.
-      client.deliver(delivery);
+      if (delivery.except !== id) client.deliver(delivery);
       member.lastId = delivery.id;
     };
     while (member.backlog !== null && this.#members.get(id) === member) {
@@ -75,8 +77,30 @@ export class LocalRoom {
     }
   }
 
+  /** Tells a client who is in the room, `max` of them at most, and from then on who joins and leaves. */
+  async attend(id: string, max: number): Promise<void> {
+    this.#presence ??= {
+      told: new Presence(() => this.#store.members(this.name, max)),
+      watching: this.#store.watchMembers(this.name),
+    };
+    const { told, watching } = this.#presence;
+    try {
+      await watching;
+    } catch (error) {
+      this.#presence = null;
+      throw error;
+    }
+    const member = this.#members.get(id);
+    if (member !== undefined) await told.add(id, member.client);
+  }
+
+  changed(change: MemberChange, member: StoredMember): void {
+    this.#presence?.told.change(change, member);
+  }
+
   leave(id: string): void {
     this.#members.delete(id);
+    this.#presence?.told.remove(id);
   }
 
   hear(message: StoredMessage): void {
@@ -91,7 +115,8 @@ export class LocalRoom {
     if (message.id <= this.#lastId) return;
     this.#lastId = message.id;
     const delivery = new Delivery(this.name, message);
-    for (const member of this.#members.values()) {
+    for (const [id, member] of this.#members) {
+      if (id === delivery.except) continue;
       if (member.backlog === null) {
         // A store can pass a message on after it was fetched as part of the history.
         if (message.id > member.lastId) member.client.deliver(delivery);
@@ -103,8 +128,9 @@ export class LocalRoom {
     }
   }
 
-  /** Fetches messages that may have been lost. */
+  /** Fetches what may have been lost. */
   async catchUp(): Promise<void> {
+    void this.#presence?.told.refresh();
     this.#hasLost = true;
     if (this.#held !== null) return;
     if (this.#lastId === 0) {

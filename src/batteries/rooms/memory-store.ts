@@ -6,7 +6,7 @@ import type { RoomLimits, RoomListener, RoomStore, StoredHistory, StoredMember, 
 /** Rooms of this process alone. */
 export class MemoryRoomStore implements RoomStore {
   readonly [perProcess] = true;
-  readonly #here = new Attendance<null>();
+  readonly #here = new Attendance<null>((...change) => this.#listener?.changed(...change));
   #log: RoomLog | null = null;
   #listener: RoomListener | null = null;
 
@@ -16,6 +16,8 @@ export class MemoryRoomStore implements RoomStore {
   }
 
   watch(): void {}
+
+  watchMembers(): void {}
 
   unwatch(): void {}
 

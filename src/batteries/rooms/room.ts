@@ -1,4 +1,4 @@
-import type { SubscribeOptions } from "./join-options.js";
+import type { SendOptions, SubscribeOptions } from "./join-options.js";
 
 export interface RoomMessage<Data = unknown> {
   readonly id: string;
@@ -21,8 +21,11 @@ export interface RoomMembers {
 /** A room: everybody in it gets what is sent to it, in the same order. */
 export interface Room<Data = unknown> {
   readonly name: string;
-  /** Sends a value as JSON to everybody in the room; a string is sent as it is. Returns the id of the message. */
-  send(value: Data): Promise<string>;
+  /**
+   * Sends a value as JSON to everybody in the room, or to everybody except one WebSocket; a string is sent as it is. Returns
+   * the id of the message.
+   */
+  send(value: Data, options?: SendOptions): Promise<string>;
   /**
    * The messages from now on, as JSON gives them back: for GraphQL subscriptions and other code of the application. It ends
    * with an error if messages were lost, or wait for longer than `maxBuffered` allows.

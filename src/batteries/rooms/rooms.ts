@@ -12,12 +12,14 @@ import {
   type JoinOptions,
   readEventId,
   readJoinOptions,
+  readSendOptions,
   readStreamOptions,
   readSubscribeOptions,
   type StreamOptions,
   type SubscribeOptions,
 } from "./join-options.js";
 import { LocalRoom } from "./local-room.js";
+import { messageText, readMessageText } from "./message-text.js";
 import { checkedName, type RoomsSettings } from "./options.js";
 import type { Room, RoomMembers, RoomMessage } from "./room.js";
 import { SocketClient, SocketOutput } from "./socket-client.js";
@@ -26,8 +28,20 @@ import { StreamClient, Subscription } from "./stream-client.js";
 
 interface Joined {
   readonly output: SocketOutput;
-  /** By room, a function that leaves it. */
-  readonly rooms: Map<string, () => void>;
+  readonly rooms: Map<string, Entry>;
+}
+
+/** A client in a room. */
+interface Entry {
+  readonly id: string;
+  readonly leave: () => void;
+}
+
+interface Entering {
+  /** The id of the last message that the client has; null if it does not come back. */
+  readonly after: number | null;
+  readonly info: string;
+  readonly presence: boolean;
 }
 
 /** The rooms of an application. */
@@ -51,6 +65,7 @@ export class Rooms {
       {
         message: (room, message) => this.#local.get(room)?.hear(message),
         gap: (room) => void this.#local.get(room)?.catchUp(),
+        changed: (room, change, member) => this.#local.get(room)?.changed(change, member),
       },
     );
   }
@@ -60,7 +75,12 @@ export class Rooms {
     return {
       name,
       subscribe: (options) => this.#subscribe(name, options),
-      send: (value) => this.#noted(this.#send(name, value), "send", "a message to a room was not sent"),
+      send: (value, options) => {
+        const { except } = readSendOptions("send()", options);
+        // One that is not in the room would not get it anyway.
+        const id = except && this.#sockets.get(except)?.rooms.get(name)?.id;
+        return this.#noted(this.#send(name, value, id), "send", "a message to a room was not sent");
+      },
       members: () => this.#members(name),
       history: (after) => this.#history<Data>(name, after),
     };
@@ -69,7 +89,7 @@ export class Rooms {
   /** Puts a WebSocket into a room until it is closed. */
   join(socket: WebSocket<object>, given: string, options?: JoinOptions): Promise<void> {
     const name = checkedName(given);
-    const { after, info, envelope } = readJoinOptions(options);
+    const { envelope, ...entering } = readJoinOptions(options);
     const { maxJoined } = this.#settings;
     let joined = this.#sockets.get(socket);
     if (joined === undefined) {
@@ -78,31 +98,31 @@ export class Rooms {
       const { rooms } = joined;
       // Before the client has confirmed the close, which one whose session has ended need not do.
       socket.request.onAbort(() => {
-        for (const leave of rooms.values()) leave();
+        for (const entry of rooms.values()) entry.leave();
       });
     }
     if (joined.rooms.has(name) || !socket.isOpen) return Promise.resolve();
     if (joined.rooms.size >= maxJoined) throw new ValueError(`a WebSocket can be in ${maxJoined} rooms at most`);
-    const { leave, entered } = this.#enter(name, new SocketClient(joined.output, name, envelope), after, info);
+    const entry = this.#enter(name, new SocketClient(joined.output, name, envelope), entering);
     const { rooms } = joined;
-    rooms.set(name, leave);
-    entered.catch(() => {
-      if (rooms.get(name) === leave) rooms.delete(name);
+    rooms.set(name, entry);
+    entry.entered.catch(() => {
+      if (rooms.get(name) === entry) rooms.delete(name);
     });
-    return this.#noted(entered, "join", "a WebSocket could not join a room");
+    return this.#noted(entry.entered, "join", "a WebSocket could not join a room");
   }
 
   leave(socket: WebSocket<object>, given: string): void {
     const joined = this.#sockets.get(socket);
-    joined?.rooms.get(given)?.();
+    joined?.rooms.get(given)?.leave();
     joined?.rooms.delete(given);
   }
 
   /** The messages of a room as server-sent events. */
   stream(request: Request, given: string, options?: StreamOptions): Response {
     const name = checkedName(given);
-    const { info, heartbeat, retry, ...first } = readStreamOptions(options);
-    const after = readEventId(request.source.header("last-event-id")) ?? first.after;
+    const { heartbeat, retry, ...settings } = readStreamOptions(options);
+    const after = readEventId(request.source.header("last-event-id")) ?? settings.after;
     const source = (): StreamClient => {
       let leave = (): void => {};
       const client = new StreamClient(this.#settings, () => {
@@ -110,7 +130,7 @@ export class Rooms {
         leave();
       });
       this.#streams.add(client);
-      const entering = this.#enter(name, client, after, info);
+      const entering = this.#enter(name, client, { ...settings, after });
       leave = entering.leave;
       const failure = "an event stream could not join a room";
       this.#noted(entering.entered, "stream", failure).catch(() => client.end());
@@ -159,7 +179,11 @@ export class Rooms {
     }
     this.#streams.add(client);
     signal?.addEventListener("abort", end);
-    const { leave: exit, entered } = this.#enter(name, client, readEventId(after), "null");
+    const { leave: exit, entered } = this.#enter(name, client, {
+      after: readEventId(after),
+      info: "null",
+      presence: false,
+    });
     leave = exit;
     entered.catch((error: unknown) => client.fail(unavailable(error)));
     return { client, entered };
@@ -178,15 +202,16 @@ export class Rooms {
   #enter(
     name: string,
     client: RoomClient,
-    after: number | null,
-    info: string,
-  ): { leave: () => void; entered: Promise<void> } {
+    { after, info, presence }: Entering,
+  ): Entry & { readonly entered: Promise<void> } {
     const id = nodeCrypto().randomUUID();
     let room = this.#local.get(name);
     if (room === undefined) this.#local.set(name, (room = new LocalRoom(name, this.#store)));
     const local = room;
     const joined = local.join(id, client, after);
-    const entered = Promise.all([joined, this.#store.enter(name, { id, info })]).then(() => undefined);
+    const entered = Promise.all([joined, this.#store.enter(name, { id, info })]).then(() =>
+      presence ? local.attend(id, this.#settings.maxListed) : undefined,
+    );
     const leave = (): void => {
       local.leave(id);
       this.#store.exit(name, id);
@@ -195,21 +220,28 @@ export class Rooms {
       this.#store.unwatch(name);
     };
     entered.catch(leave);
-    return { leave, entered };
+    return { id, leave, entered };
   }
 
   /** Sends for another feature, which has limits of its own. Failures are in the log. */
   post(name: string, value: unknown): void {
-    this.#noted(this.#send(name, value, Number.POSITIVE_INFINITY), "send", "a message to a room was not sent").catch(
-      () => {},
-    );
+    this.#noted(
+      this.#send(name, value, undefined, Number.POSITIVE_INFINITY),
+      "send",
+      "a message to a room was not sent",
+    ).catch(() => {});
   }
 
-  async #send(name: string, value: unknown, maxMessageSize = this.#settings.maxMessageSize): Promise<string> {
-    const text = JSON.stringify(value) as string | undefined;
-    if (text === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
-    if (isLonger(text, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
-    return String(await available(() => this.#store.send(name, text)));
+  async #send(
+    name: string,
+    value: unknown,
+    except: string | undefined,
+    maxMessageSize = this.#settings.maxMessageSize,
+  ): Promise<string> {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
+    if (isLonger(json, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
+    return String(await available(() => this.#store.send(name, messageText(json, except))));
   }
 
   async #members(name: string): Promise<RoomMembers> {
@@ -219,7 +251,10 @@ export class Rooms {
 
   async #history<Data>(name: string, after?: string): Promise<RoomMessage<Data>[]> {
     const { messages } = await available(() => this.#store.since(name, readEventId(after) ?? 0));
-    return messages.map(({ id, text }: StoredMessage) => ({ id: String(id), data: JSON.parse(text) as Data }));
+    return messages.map(({ id, text }: StoredMessage) => ({
+      id: String(id),
+      data: JSON.parse(readMessageText(text).json) as Data,
+    }));
   }
 
   /**

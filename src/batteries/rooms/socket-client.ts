@@ -67,6 +67,10 @@ export class SocketClient implements RoomClient {
     if (this.#hasEnvelope) this.#output.send(JSON.stringify({ room: this.#room, gap: true }));
   }
 
+  tell(event: string, data: string): void {
+    this.#output.send(`{"room":${JSON.stringify(this.#room)},"${event}":${data}}`);
+  }
+
   drained(): Promise<void> | null {
     return this.#output.drained();
   }

@@ -1,7 +1,7 @@
 /** A message of a room. Ids of one room grow, by the clock in microseconds. */
 export interface StoredMessage {
   readonly id: number;
-  /** The value as JSON. */
+  /** The value as JSON; before it the id of the client that does not get it, if there is one. See message-text.ts. */
   readonly text: string;
 }
 
@@ -36,8 +36,10 @@ export interface RoomLimits {
 /** The part of an application that a store of rooms talks to. */
 export interface RoomListener {
   message(room: string, message: StoredMessage): void;
-  /** Messages of a watched room may have been lost. */
+  /** Messages or changes of a watched room may have been lost. */
   gap(room: string): void;
+  /** A client has entered or left a room whose members are watched. */
+  changed(room: string, change: "joined" | "left", member: StoredMember): void;
 }
 
 /** Rooms: in this process, of all workers, or of all machines. */
@@ -46,6 +48,8 @@ export interface RoomStore {
   open(limits: RoomLimits, listener: RoomListener): void;
   /** Passes the messages of a room to the listener from now on. */
   watch(room: string): void | Promise<void>;
+  /** Tells the listener who enters and leaves a watched room from now on, until it is unwatched. */
+  watchMembers(room: string): void | Promise<void>;
   unwatch(room: string): void;
   /** Sends to everybody in a room. Returns the id of the message. */
   send(room: string, text: string): number | Promise<number>;

@@ -24,6 +24,7 @@ abstract class Stream<Item> implements RoomClient, AsyncIterableIterator<Item> {
 
   abstract deliver(delivery: Delivery): void;
   abstract missed(): void;
+  abstract tell(event: string, data: string): void;
   /** It takes messages slower than they are sent, and has been told to end for that. */
   protected abstract late(): void;
 
@@ -93,6 +94,10 @@ export class StreamClient extends Stream<SseEvent> {
     this.push({ event: "gap", data: "" }, 0);
   }
 
+  tell(event: string, data: string): void {
+    this.push({ event, data }, data.length);
+  }
+
   protected late(): void {
     this.end();
   }
@@ -119,6 +124,8 @@ export class Subscription<Data> extends Stream<Data> {
   missed(): void {
     this.fail(new Error("messages of the room were lost"));
   }
+
+  tell(): void {}
 
   protected late(): void {
     this.fail(new Error("the subscriber takes messages slower than they are sent"));

@@ -7,6 +7,7 @@ import { needsSecretOrStore, type SessionOptions, type SessionSettings, sessionS
 import type { Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 import type { SessionStore } from "./store.js";
+import type { UserSession } from "./user-session.js";
 
 export interface SessionsFeature {
   /** Keeps state of a client between its requests: `request.session`. */
@@ -16,6 +17,11 @@ export interface SessionsFeature {
    * `request.session.regenerate(user)`. Returns their number.
    */
   endSessions(user: string): Promise<number>;
+  /**
+   * The sessions of a user, in all processes, the one that was used last first: those that began with
+   * `request.session.regenerate(user)`.
+   */
+  sessionsOf(user: string): Promise<UserSession[]>;
 }
 
 declare module "../../http/request.js" {
@@ -47,11 +53,8 @@ export const sessionsFeature = feature<SessionsFeature>({
     },
   },
   methods: {
-    async endSessions(host, user) {
-      const { sessions } = stateOf(host);
-      if (sessions === null) throw new Error("endSessions() needs app.enableSessions() and a started application");
-      return sessions.endAll(user);
-    },
+    endSessions: async (host, user) => sessionsOf(host, "endSessions()").endAll(user),
+    sessionsOf: async (host, user) => sessionsOf(host, "sessionsOf()").listOf(user),
   },
   requestMembers: {
     session(host, request) {
@@ -76,6 +79,12 @@ export const sessionsFeature = feature<SessionsFeature>({
     ];
   },
 });
+
+function sessionsOf(host: Host, call: string): Sessions {
+  const { sessions } = stateOf(host);
+  if (sessions === null) throw new Error(`${call} needs app.enableSessions() and a started application`);
+  return sessions;
+}
 
 export function hasSessions(host: Host): boolean {
   return stateOf(host).settings !== null;

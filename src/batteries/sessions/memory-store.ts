@@ -81,9 +81,20 @@ export class MemorySessionStore implements SessionStore {
 
   /** Looks at every session: there are at most `limit`. */
   destroyAll(owner: string): string[] {
-    const keys = [...this.#entries.values()].filter((entry) => entry.owner === owner).map(({ key }) => key);
+    const keys = this.#keysOf(owner);
     for (const key of keys) this.destroy(key);
     return keys;
+  }
+
+  list(owner: string): [key: string, session: StoredSession][] {
+    return this.#keysOf(owner).flatMap((key) => {
+      const session = this.get(key);
+      return session === null ? [] : [[key, session]];
+    });
+  }
+
+  #keysOf(owner: string): string[] {
+    return [...this.#entries.values()].filter((entry) => entry.owner === owner).map(({ key }) => key);
   }
 
   watch(listener: EndingListener): void {

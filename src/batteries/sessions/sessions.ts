@@ -12,6 +12,8 @@ import { cookieKeeper, type SessionKeeper, storeKeeper } from "./keepers.js";
 import type { SessionSettings } from "./options.js";
 import { type LoadedSession, nowInSeconds, Session, type SessionOutcome, sessionId, sessionOwner } from "./session.js";
 import { SessionAuthority, type WatchSession } from "./session-authority.js";
+import type { StoredSession } from "./store.js";
+import { UserSession } from "./user-session.js";
 
 interface Opened {
   readonly session: Session;
@@ -78,6 +80,23 @@ export class Sessions {
     return keys.length;
   }
 
+  /** The sessions of a user, the one that was used last first. */
+  async listOf(user: string): Promise<UserSession[]> {
+    const owner = sessionOwner(user, "sessionsOf()");
+    const { store } = this.settings;
+    if (store === null) throw new ValueError("sessionsOf() needs a store: nobody knows the sessions in cookies");
+    if (store.list === undefined) throw new ValueError("sessionsOf() needs a store with the method list");
+    const listed = (await store.list(owner)).filter(([, session]) => this.#isAlive(session));
+    const end = async (id: string): Promise<void> => {
+      await store.destroy(id);
+      // A store of the application need not report it.
+      this.#open.end(id);
+    };
+    return listed
+      .sort(([, one], [, other]) => other.active - one.active)
+      .map(([id, session]) => new UserSession(id, session, end));
+  }
+
   readonly #watch: WatchSession = (token, end) =>
     this.#open.watch(
       [sessionId(token)],
@@ -107,7 +126,7 @@ export class Sessions {
     return opened;
   }
 
-  #isAlive({ created, active }: LoadedSession): boolean {
+  #isAlive({ created, active }: StoredSession): boolean {
     const now = nowInSeconds();
     return now < active + this.settings.idleTimeout && now < created + this.settings.absoluteTimeout;
   }

@@ -9,6 +9,8 @@ export interface StoredSession {
   readonly owner?: string;
 }
 
+export type OwnedSessions = readonly (readonly [key: string, session: StoredSession])[];
+
 /**
  * Keeps sessions on the server. The key is a hash of the cookie's value, so that a reader of the store cannot take over
  * a session. Each method may return a promise. `watch` is optional: the store reports keys that are destroyed, in all
@@ -24,4 +26,6 @@ export interface SessionStore extends EndingSource {
   destroy(key: string): unknown;
   /** Destroys all sessions of a user, and returns their keys. Optional: `app.endSessions()` needs it. */
   destroyAll?(owner: string): readonly string[] | Promise<readonly string[]>;
+  /** All sessions of a user, with their keys. Optional: `app.sessionsOf()` needs it. */
+  list?(owner: string): OwnedSessions | Promise<OwnedSessions>;
 }

@@ -7,7 +7,7 @@ import type { HubService, HubWorker } from "../../server/worker-messages/service
 export type RateMessage =
   | readonly ["policy", index: number, policy: RatePolicy]
   /** `want` is above 0 if the worker would borrow as many; it has returned its last loan then. */
-  | readonly ["take", index: number, key: string, limit: number, want: number]
+  | readonly ["take", index: number, key: string, limit: number, want: number, cost?: number]
   /** The worker has used much of its loan, and would have another one behind it. */
   | readonly ["renew", index: number, key: string, limit: number, want: number]
   /** The part of its first loan that has been used so far. */
@@ -35,6 +35,7 @@ interface Lent {
 
 interface Waiting {
   readonly limit: number;
+  readonly cost: number;
   readonly resolve: (reply: RateReply) => void;
 }
 
@@ -77,7 +78,7 @@ export class RateLimitService implements HubService {
       throw new Error("the message of the worker cannot be read");
     if (kind === "take" || kind === "renew") {
       this.#timer ??= setTimeout(this.#sweep, grace).unref();
-      return counts[kind](worker, message[2], message[3], message[4]);
+      return counts[kind](worker, message[2], message[3], message[4], message[5] ?? 1);
     }
     counts.report(worker, message[2], message[3], kind === "back");
     return undefined;
@@ -135,12 +136,12 @@ class Counts {
     this.#workers.set(worker, index);
   }
 
-  take(worker: HubWorker, key: string, limit: number, want: number): RateReply | Promise<RateReply> {
+  take(worker: HubWorker, key: string, limit: number, want: number, cost: number): RateReply | Promise<RateReply> {
     const waiting = this.#recalls.get(key);
-    if (waiting !== undefined) return new Promise((resolve) => waiting.push({ limit, resolve }));
-    const verdict = this.#limiter.take(key, limit) as RateVerdict;
+    if (waiting !== undefined) return new Promise((resolve) => waiting.push({ limit, cost, resolve }));
+    const verdict = this.#limiter.take(key, limit, cost) as RateVerdict;
     if (!verdict.allowed) {
-      if (this.#loans.has(key)) return this.#recall(key, limit);
+      if (this.#loans.has(key)) return this.#recall(key, limit, cost);
       return replyOf(verdict, null);
     }
     const mayBorrow = want > 0 && !this.#loans.get(key)?.has(worker);
@@ -217,10 +218,10 @@ class Counts {
   }
 
   /** The reply to a request that is refused unless a loan comes back. */
-  #recall(key: string, limit: number): Promise<RateReply> {
+  #recall(key: string, limit: number, cost: number): Promise<RateReply> {
     const waiting: Waiting[] = [];
     this.#recalls.set(key, waiting);
-    const replied = new Promise<RateReply>((resolve) => waiting.push({ limit, resolve }));
+    const replied = new Promise<RateReply>((resolve) => waiting.push({ limit, cost, resolve }));
     const holders = [...(this.#loans.get(key)?.keys() ?? [])];
     const recalled = holders.map(async (worker) => {
       const question: RecallMessage = ["recall", this.#workers.get(worker) ?? -1, key];
@@ -231,7 +232,9 @@ class Counts {
     });
     void Promise.all(recalled).then(() => {
       this.#recalls.delete(key);
-      for (const one of waiting) one.resolve(replyOf(this.#limiter.take(key, one.limit) as RateVerdict, null));
+      for (const one of waiting) {
+        one.resolve(replyOf(this.#limiter.take(key, one.limit, one.cost) as RateVerdict, null));
+      }
     });
     return replied;
   }

@@ -62,6 +62,8 @@ interface Client {
   resetAt: number;
   /** The client is over its limit until then, in every worker. */
   refusedUntil: number;
+  /** The cost of the request that was refused: one that costs less may be allowed. */
+  refusedCost: number;
 }
 
 class SupervisedRateLimiter implements RateLimiter {
@@ -88,20 +90,20 @@ class SupervisedRateLimiter implements RateLimiter {
     this.#tell(["policy", this.#index, this.#policy]);
   }
 
-  take(key: string, limit: number): RateVerdict | Promise<RateVerdict> {
+  take(key: string, limit: number, cost = 1): RateVerdict | Promise<RateVerdict> {
     const now = performance.now();
     const client = this.#clients.get(key, now);
     if (client !== undefined) {
-      if (client.refusedUntil > now && limit <= client.limit) {
-        const resetMs = client.resetAt - now;
-        return { allowed: false, remaining: 0, resetMs, retryMs: client.refusedUntil - now };
+      if (client.refusedUntil > now && limit <= client.limit && cost === client.refusedCost) {
+        const { remaining, resetAt, refusedUntil } = client;
+        return { allowed: false, remaining, resetMs: resetAt - now, retryMs: refusedUntil - now };
       }
       if (limit === client.limit && (client.used < client.borrowed || client.next !== null)) {
         if (client.used === client.borrowed || client.endsAt <= now) this.#turn(key, client, now);
-        if (client.used < client.borrowed) return this.#use(client, now);
+        if (client.used + cost <= client.borrowed) return this.#use(client, now, cost);
       }
     }
-    return this.#ask(key, limit, client, now);
+    return this.#ask(key, limit, cost, client, now);
   }
 
   /** Ends the loan of a client. Returns the number of requests used; undefined if the loan has been returned already. */
@@ -114,10 +116,11 @@ class SupervisedRateLimiter implements RateLimiter {
     return used;
   }
 
-  #use(client: Client, now: number): RateVerdict {
-    if (client.used++ === client.reported && this.#unreported.push(client) === 1) {
+  #use(client: Client, now: number, cost: number): RateVerdict {
+    if (client.used === client.reported && this.#unreported.push(client) === 1) {
       setTimeout(this.#report, reportAfter).unref();
     }
+    client.used += cost;
     if (client.used * 2 >= client.borrowed && client.next === null && !client.renewing) this.#renew(client, now);
     const { windowMs, kind } = this.#policy;
     const later = kind === "token_bucket" ? (client.used * windowMs) / client.limit : 0;
@@ -166,12 +169,18 @@ class SupervisedRateLimiter implements RateLimiter {
     });
   }
 
-  #ask(key: string, limit: number, known: Client | undefined, now: number): RateVerdict | Promise<RateVerdict> {
+  #ask(
+    key: string,
+    limit: number,
+    cost: number,
+    known: Client | undefined,
+    now: number,
+  ): RateVerdict | Promise<RateVerdict> {
     if (!this.#link.responsive) throw new ExchangeError("the supervisor does not reply");
     let client = known;
     if (client === undefined) this.#clients.add(key, (client = newClient(limit)), now);
     const { waiting } = client;
-    if (waiting !== null) return new Promise((resolve) => waiting.push(() => resolve(this.#again(key, limit))));
+    if (waiting !== null) return new Promise((resolve) => waiting.push(() => resolve(this.#again(key, limit, cost))));
     // Loans hold for the limit that they were lent under.
     if (limit !== client.limit) this.#returnAll(key, client);
     else this.#endLoan(key, client, now);
@@ -182,10 +191,13 @@ class SupervisedRateLimiter implements RateLimiter {
     client.askedAt = now;
     const one = client;
     return new Promise((resolve, reject) => {
-      const message: RateMessage = ["take", this.#index, key, limit, want];
+      const message: RateMessage = ["take", this.#index, key, limit, want, cost];
       this.#link.request(service, message, (error, value) => {
         if (error !== null) reject(error);
-        else resolve(this.#learn(key, one, limit, value as RateReply, now, want));
+        else {
+          one.refusedCost = cost;
+          resolve(this.#learn(key, one, limit, value as RateReply, now, want));
+        }
         if (want === 0) return;
         const others = one.waiting ?? [];
         one.waiting = null;
@@ -195,8 +207,8 @@ class SupervisedRateLimiter implements RateLimiter {
   }
 
   /** A request that has waited for a loan uses it, or asks for itself. */
-  async #again(key: string, limit: number): Promise<RateVerdict> {
-    return this.take(key, limit);
+  async #again(key: string, limit: number, cost: number): Promise<RateVerdict> {
+    return this.take(key, limit, cost);
   }
 
   #learn(key: string, client: Client, limit: number, reply: RateReply, askedAt: number, want: number): RateVerdict {
@@ -282,5 +294,6 @@ function newClient(limit: number): Client {
     remaining: 0,
     resetAt: 0,
     refusedUntil: 0,
+    refusedCost: 0,
   };
 }

@@ -1,6 +1,6 @@
 import { Attendance } from "../../batteries/rooms/attendance.js";
 import { RoomLog } from "../../batteries/rooms/room-log.js";
-import type { RoomLimits, StoredHistory, StoredMember } from "../../batteries/rooms/store.js";
+import type { RoomLimits, RoomListener, StoredHistory, StoredMember } from "../../batteries/rooms/store.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";
 import { callService } from "./calls.js";
 
@@ -13,33 +13,35 @@ interface HistoryPage extends StoredHistory {
 /** Characters of the messages in one page, beyond the first message. */
 const pageSize = 128 * 1024;
 
-/** To a worker that watches the room. */
-export type RoomPush = readonly [room: string, id: number, text: string];
+/** To a worker that watches the room or its members. */
+export type RoomPush =
+  | readonly [room: string, id: number, text: string]
+  | readonly [...change: Parameters<RoomListener["changed"]>];
 
 /** The rooms of all workers: gives messages their order, keeps the last ones, knows who is there. */
 export function roomService() {
   let log: RoomLog | null = null;
-  const here = new Attendance<HubWorker>();
-  const watchers = new Map<string, Set<HubWorker>>();
+  const watchers = new Watchers();
+  const membersWatchers = new Watchers();
+  const here = new Attendance<HubWorker>((...change) => {
+    const [room, , { info }] = change;
+    membersWatchers.tell(room, change, room.length + info.length + 64);
+  });
   const unwatch = (worker: HubWorker, room: string): void => {
-    const all = watchers.get(room);
-    if (all?.delete(worker) && all.size === 0) watchers.delete(room);
+    watchers.remove(worker, room);
+    membersWatchers.remove(worker, room);
   };
   return callService(
     {
       limits(_, limits: RoomLimits) {
         log ??= new RoomLog(limits);
       },
-      watch(worker, room: string) {
-        const all = watchers.get(room);
-        if (all === undefined) watchers.set(room, new Set([worker]));
-        else all.add(worker);
-      },
+      watch: (worker, room: string) => watchers.add(worker, room),
+      watchMembers: (worker, room: string) => membersWatchers.add(worker, room),
       unwatch,
       send(_, room: string, text: string) {
         const { id } = log!.add(room, text);
-        const push: RoomPush = [room, id, text];
-        for (const worker of watchers.get(room) ?? []) worker.tell(push, room.length + text.length + 64);
+        watchers.tell(room, [room, id, text], room.length + text.length + 64);
         return id;
       },
       since: (_, room: string, after: number) => pageOf(log!.since(room, after)),
@@ -48,10 +50,34 @@ export function roomService() {
       members: (_, room: string, max: number) => here.members(room, max),
     },
     (worker) => {
+      for (const room of watchers.rooms()) unwatch(worker, room);
       here.leave(worker);
-      for (const room of watchers.keys()) unwatch(worker, room);
     },
   );
+}
+
+/** The workers to which something about a room is told. */
+class Watchers {
+  readonly #workers = new Map<string, Set<HubWorker>>();
+
+  add(worker: HubWorker, room: string): void {
+    const all = this.#workers.get(room);
+    if (all === undefined) this.#workers.set(room, new Set([worker]));
+    else all.add(worker);
+  }
+
+  remove(worker: HubWorker, room: string): void {
+    const all = this.#workers.get(room);
+    if (all?.delete(worker) && all.size === 0) this.#workers.delete(room);
+  }
+
+  tell(room: string, push: RoomPush, weight: number): void {
+    for (const worker of this.#workers.get(room) ?? []) worker.tell(push, weight);
+  }
+
+  rooms(): IterableIterator<string> {
+    return this.#workers.keys();
+  }
 }
 
 /** The first of the messages after an id: a client that comes back must not cost the supervisor megabytes at once. */

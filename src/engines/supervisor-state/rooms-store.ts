@@ -17,6 +17,7 @@ export class SupervisedRoomStore implements RoomStore {
   readonly #rooms: Caller<ReturnType<typeof roomService>>;
   /** The rooms that this worker watches, with its clients in them. */
   readonly #watched = new Map<string, Map<string, StoredMember>>();
+  readonly #membersWatched = new Set<string>();
 
   /** One history at a time is read, page by page, however many clients come back at once. */
   #reading: Promise<unknown> = Promise.resolve();
@@ -28,10 +29,14 @@ export class SupervisedRoomStore implements RoomStore {
 
   open(limits: RoomLimits, listener: RoomListener): void {
     this.#link.serve("rooms", {
-      hear: ([room, id, text]: RoomPush) => listener.message(room, { id, text }),
+      hear: ([room, what, value]: RoomPush) => {
+        if (typeof what === "number") listener.message(room, { id: what, text: value as string });
+        else listener.changed(room, what, value as StoredMember);
+      },
       resync: () => {
         for (const [room, members] of this.#watched) {
           this.#rooms.tell("watch", room);
+          if (this.#membersWatched.has(room)) this.#rooms.tell("watchMembers", room);
           for (const member of members.values()) this.#rooms.tell("enter", room, member);
           listener.gap(room);
         }
@@ -45,8 +50,14 @@ export class SupervisedRoomStore implements RoomStore {
     this.#rooms.tell("watch", room);
   }
 
+  watchMembers(room: string): void {
+    this.#membersWatched.add(room);
+    this.#rooms.tell("watchMembers", room);
+  }
+
   unwatch(room: string): void {
     this.#watched.delete(room);
+    this.#membersWatched.delete(room);
     this.#rooms.tell("unwatch", room);
   }
 

@@ -1,5 +1,5 @@
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
-import type { SessionStore, StoredSession } from "../../batteries/sessions/store.js";
+import type { OwnedSessions, SessionStore, StoredSession } from "../../batteries/sessions/store.js";
 import { unavailable } from "../../errors/paced.js";
 import type { EndingListener } from "../../pipeline/open-authorities.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
@@ -29,6 +29,7 @@ export function sessionService() {
       members.tellAll(key);
       return was;
     },
+    list: (_: HubWorker, owner: string) => users.list(owner),
     destroyAll(_: HubWorker, owner: string) {
       const keys = users.destroyAll(owner);
       for (const key of keys) members.tellAll(key);
@@ -67,6 +68,10 @@ export class SupervisedSessionStore implements SessionStore {
 
   destroyAll(owner: string): Promise<readonly string[]> {
     return available(this.#sessions.ask("destroyAll", [owner]));
+  }
+
+  list(owner: string): Promise<OwnedSessions> {
+    return available(this.#sessions.ask("list", [owner]));
   }
 
   watch(listener: EndingListener): void {

@@ -335,6 +335,99 @@ describe("limits of routes and blueprints", () => {
   });
 });
 
+describe("several limits, costs and shadows", () => {
+  const limitOf = ({ status, headers }: globalThis.Response) => [
+    status,
+    headers.get("ratelimit-limit"),
+    headers.get("ratelimit-remaining"),
+    headers.get("retry-after"),
+  ];
+
+  it("A request must be within all limits of a list, and its response has the headers of the tightest", async () => {
+    stopClock();
+    const app = new App().enableRateLimit([{ maxRequests: 3, windowSecs: 3600 }, RateLimitConfig.tokenBucket(2, 1)]);
+    app.get("/", () => "ok");
+    const ask = async (path = "/") => limitOf(await app.request(path));
+    expect([await ask(), await ask()]).toEqual([
+      [200, "2", "1", null],
+      [200, "2", "0", null],
+    ]);
+    // A request that the shorter window refuses does not count for the longer one.
+    expect(await ask()).toEqual([429, "2", "0", "1"]);
+    pass(1);
+    expect(await ask()).toEqual([200, "3", "0", null]);
+    expect(await ask()).toEqual([429, "3", "0", "1199"]);
+  });
+
+  it("Routes and blueprints take lists, and routes with the same config share its count", async () => {
+    const shared = RateLimitConfig.slidingWindow(3, 60);
+    const api = new Blueprint("/api", { rateLimit: [shared] }).get("/a", () => "");
+    const app = new App().registerBlueprint(api).get("/", { rateLimit: [{ maxRequests: 1 }, shared] }, () => "");
+    const ask = async (path: string) => limitOf(await app.request(path)).slice(0, 3);
+    expect([await ask("/"), await ask("/")]).toEqual([
+      [200, "1", "0"],
+      [429, "1", "0"],
+    ]);
+    expect([await ask("/api/a"), await ask("/api/a")]).toEqual([
+      [200, "3", "1"],
+      [200, "3", "0"],
+    ]);
+    expect(() => new App().get("/", { rateLimit: [] }, () => "")).toThrow("'rateLimit'");
+    expect(() => new App().enableRateLimit([])).toThrow("enableRateLimit() takes a RateLimitConfig");
+    expect(() => new App().enableRateLimit([{ windows: 1 } as never])).toThrow("'windows'");
+  });
+
+  it.each(["token_bucket", "sliding_window"] as const)("A request counts as many as it costs: %s", async (kind) => {
+    stopClock();
+    const cost = ({ query }: { query: { get(name: string): string | undefined } }) => Number(query.get("cost"));
+    const app = limited(new RateLimitConfig({ kind, maxRequests: 10, windowSecs: 60, cost }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    const ask = async (n: number) => limitOf(await app.request(`/?cost=${n}`));
+    expect(await ask(4)).toEqual([200, "10", "6", null]);
+    pass(1);
+    expect(await ask(3)).toEqual([200, "10", "3", null]);
+    // A bucket refills by one in six seconds; of a window the four leave together.
+    expect(await ask(5)).toEqual([429, "10", "3", kind === "token_bucket" ? "11" : "59"]);
+    expect(await ask(3)).toEqual([200, "10", "0", null]);
+    expect(await ask(0)).toEqual([200, null, null, null]);
+    expect([(await ask(1.5))[0], (await ask(-1))[0]]).toEqual([500, 500]);
+    pass(60);
+    // More than the limit is the whole of it.
+    expect(await ask(99)).toEqual([200, "10", "0", null]);
+  });
+
+  it("A shadow counts and logs what it would refuse, lets it pass, and adds no headers", async () => {
+    const lines: unknown[] = [];
+    const app = new App().enableRateLimit([
+      RateLimitConfig.tokenBucket(2, 60, { shadow: true }),
+      RateLimitConfig.slidingWindow(4, 3600),
+    ]);
+    app.logger = {
+      debug() {},
+      info() {},
+      error() {},
+      warn: (message, fields) => void lines.push([message, fields]),
+      child: () => app.logger,
+    };
+    app.get("/", () => "ok");
+    const seen = [];
+    for (let i = 0; i < 5; i++) seen.push(limitOf(await app.request("/")).slice(0, 3));
+    expect(seen).toEqual([
+      [200, "4", "3"],
+      [200, "4", "2"],
+      [200, "4", "1"],
+      [200, "4", "0"],
+      [429, "4", "0"],
+    ]);
+    expect(lines).toEqual([
+      [
+        "a rate limit would have refused a request, but is a shadow",
+        { limit: "app", max_requests: 2, window_secs: 60 },
+      ],
+    ]);
+  });
+});
+
 describe("WebSocket routes", () => {
   it("A WebSocket route is limited before the upgrade, with 429", async () => {
     const app = new App().enableRateLimit(RateLimitConfig.tokenBucket(1, 60));

@@ -15,6 +15,8 @@ class Notes implements RoomClient {
     this.seen.push("gap");
   }
 
+  tell(): void {}
+
   drained(): null {
     return null;
   }

@@ -14,14 +14,17 @@ async function started(options?: RoomsOptions): Promise<{ app: App; server: Test
     await socket.join(socket.params.room, {
       info: { name: socket.query.get("name") ?? "nobody" },
       envelope: socket.query.has("envelope"),
+      presence: socket.query.has("presence"),
       ...(after !== undefined && { after }),
     });
     for await (const message of socket) {
       if (message.text === "leave") socket.leave(socket.params.room);
+      if (message.text === "to others") await app.rooms(socket.params.room).send("from another", { except: socket });
       await socket.sendText(`heard ${message.text}`);
     }
   });
   app.get("/events/{room}", (request) => request.rooms.stream(request.params.room, { info: { name: "a reader" } }));
+  app.get("/present/{room}", (request) => request.rooms.stream(request.params.room, { presence: true }));
   app.get("/all/{room}", (request) => request.rooms.stream(request.params.room, { after: "0" }));
   const server = await serve(app, { debug: false });
   onTestFinished(() => server.close());
@@ -106,6 +109,58 @@ describe("a room", () => {
     expect([(await lobby.recv())?.text, (await lobby.recv())?.text]).toEqual(['{"text":"hello"}', "as it is"]);
     expect(await events.take(2)).toEqual(['{"text":"hello"}', "as it is"]);
     expect((await other.recv())?.text).toBe("1");
+  });
+
+  it("A message that is sent except to a WebSocket reaches all others in the room, and is kept for those who come later", async () => {
+    const { app, server, url } = await started();
+    const [sender, other] = await Promise.all([
+      openSocket(`${server.url}/ws/lobby`),
+      openSocket(`${server.url}/ws/lobby?envelope`),
+    ]);
+    const events = await Events.open(`${url}/events/lobby`);
+    const code = app.rooms("lobby").subscribe();
+    await present(app, "lobby", 4);
+    await sender.sendText("to others");
+    expect((await other.recv())?.json()).toMatchObject({ room: "lobby", data: "from another" });
+    expect(await events.take(1)).toEqual(["from another"]);
+    expect((await code.next()).value).toBe("from another");
+    await code.return!();
+    expect((await sender.recv())?.text).toBe("heard to others");
+    expect(await (await Events.open(`${url}/all/lobby`)).take(1)).toEqual(["from another"]);
+    expect((await app.rooms("lobby").history()).map(({ data }) => data)).toEqual(["from another"]);
+    await sender.sendText("leave");
+    expect((await sender.recv())?.text).toBe("heard leave");
+    await sender.sendText("to others");
+    expect((await sender.recv())?.text).toBe("heard to others");
+    expect(await events.take(1)).toEqual(["from another"]);
+  });
+
+  it("Clients that ask for it are told who is in a room, and who joins and leaves", async () => {
+    const { app, server, url } = await started();
+    const ada = await openSocket(`${server.url}/ws/lobby?name=ada&envelope&presence`);
+    const { present: first } = (await ada.recv())!.json<{ present: { you: string } }>();
+    const adaThere = { id: first.you, info: { name: "ada" } };
+    expect(first).toEqual({ you: first.you, count: 1, members: [adaThere] });
+    const bob = await openSocket(`${server.url}/ws/lobby?name=bob`);
+    const { joined } = (await ada.recv())!.json<{ joined: { id: string } }>();
+    expect(joined).toEqual({ id: joined.id, info: { name: "bob" } });
+    const events = await Events.open(`${url}/present/lobby`);
+    const { event, data } = (await events.next())!;
+    const { you } = JSON.parse(data) as { you: string };
+    expect([event, JSON.parse(data)]).toEqual([
+      "present",
+      { you, count: 3, members: [adaThere, joined, { id: you, info: null }] },
+    ]);
+    expect((await ada.recv())?.json()).toEqual({ room: "lobby", joined: { id: you, info: null } });
+    await app.rooms("lobby").send("hello");
+    expect((await bob.recv())?.text).toBe("hello");
+    expect((await ada.recv())?.json()).toMatchObject({ data: "hello" });
+    expect(await events.next()).toMatchObject({ event: "", data: "hello" });
+    await bob.close();
+    expect((await ada.recv())?.json()).toEqual({ room: "lobby", left: joined });
+    expect(await events.next()).toEqual({ id: "", event: "left", data: JSON.stringify(joined) });
+    events.leave();
+    expect((await ada.recv())?.json()).toEqual({ room: "lobby", left: { id: you, info: null } });
   });
 
   it("A room sends nothing to a WebSocket that has left it or was closed", async () => {
@@ -217,6 +272,7 @@ describe("a room", () => {
     // Six characters of two bytes each, with the quotation marks: eight characters, fourteen bytes.
     await expect(app.rooms("a").send("éééééé")).rejects.toThrow("a message has more than 10 bytes as JSON");
     await expect(app.rooms("a").send("éééé")).resolves.toMatch(/^\d+$/);
+    expect(() => app.rooms("a").send("x", { except: {} as never })).toThrow("'except' in send() must be a WebSocket");
     expect(() => new App().enableRooms({ onSlow: "wait" as "drop" })).toThrow("'onSlow'");
     const without = new App().get("/", (request) => request.rooms("x").name);
     without.logger = app.logger;
@@ -224,10 +280,11 @@ describe("a room", () => {
     expect(() => new App().rooms("x")).toThrow("app.rooms() needs app.enableRooms()");
   });
 
-  it("A WebSocket can join a limited number of rooms", async () => {
+  it("A WebSocket can join a limited number of rooms, and is told of members in an envelope alone", async () => {
     const app = new App().enableRooms({ maxJoined: 2 });
     app.websocket("/", async (socket) => {
       const results: string[] = [];
+      expect(() => socket.join("a", { presence: true })).toThrow("option 'presence' in join() needs envelope: true");
       for (const room of ["a", "b", "a", "c"]) {
         try {
           await socket.join(room);

@@ -94,7 +94,7 @@ describe("a client that comes back", () => {
     const rooms: LocalRoom[] = [];
     store.open(
       { history, keepMs: 60_000, maxRooms: 10 },
-      { message: (_, message) => rooms[0]?.hear(message), gap: () => {} },
+      { message: (_, message) => rooms[0]?.hear(message), gap: () => {}, changed: () => {} },
     );
     const send = (): number => store.send("lobby", `"${"x".repeat(100)}"`);
     const ids = Array.from({ length: count }, send);

@@ -58,6 +58,22 @@ describe.skipIf(!service("redis"))("a rate limit in the key-value store", () => 
     },
   );
 
+  it.each(["token_bucket", "sliding_window"] as const)(
+    "Requests of several costs count together in the key-value store, and one that costs less may still pass: %s",
+    async (kind) => {
+      const store = new KvRateLimitStore(await testStore());
+      const limiter = store.limiter({ kind, name: "p", windowMs: 36_000_000, maxKeys: 10 });
+      expect(await limiter.take("x", 10, 4)).toMatchObject({ allowed: true, remaining: 6 });
+      expect(await limiter.take("x", 10, 3)).toMatchObject({ allowed: true, remaining: 3 });
+      const refused = await limiter.take("x", 10, 5);
+      expect(refused).toMatchObject({ allowed: false, remaining: 3 });
+      expect(limiter.take("x", 10, 5)).toMatchObject({ allowed: false, remaining: 3 });
+      expect(Math.round(refused.retryMs / 3_600_000)).toBe(kind === "token_bucket" ? 2 : 10);
+      expect(await limiter.take("x", 10, 3)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await limiter.take("x", 10, 1)).toMatchObject({ allowed: false, remaining: 0 });
+    },
+  );
+
   it("A client over the limit is refused without a call to the store until it may try again", async () => {
     const kv = await testStore();
     const limiter = new KvRateLimitStore(kv).limiter({ kind: "token_bucket", name: "p", windowMs: 300, maxKeys: 10 });

@@ -7,12 +7,17 @@ import { testStore, until } from "./store.js";
 
 const limits = { history: 3, keepMs: 60_000, maxRooms: 10 };
 
-function rooms(kv: KvStore): { store: KvRoomStore; heard: StoredMessage[] } {
+function rooms(kv: KvStore): { store: KvRoomStore; heard: StoredMessage[]; changes: string[] } {
   const store = new KvRoomStore(kv);
   const heard: StoredMessage[] = [];
-  store.open(limits, { message: (_room, message) => void heard.push(message), gap: () => {} });
+  const changes: string[] = [];
+  store.open(limits, {
+    message: (_room, message) => void heard.push(message),
+    gap: () => {},
+    changed: (_room, change, { id, info }) => void changes.push(`${change} ${id} ${info}`),
+  });
   onTestFinished(() => store.close());
-  return { store, heard };
+  return { store, heard, changes };
 }
 
 describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
@@ -74,5 +79,35 @@ describe.skipIf(!service("redis"))("rooms in the key-value store", () => {
     await until(async () => (await two.members("lobby", 10)).count === 2);
     await two.close();
     expect(await one.members("lobby", 10)).toEqual({ count: 0, members: [] });
+  });
+
+  it("Processes that watch the members of a room learn who joins and leaves, and who was in one that died", async () => {
+    const kv = await testStore();
+    const [one, two] = [rooms(kv), rooms(kv)];
+    for (const { store } of [one, two]) await store.watch("lobby");
+    await one.store.watchMembers("lobby");
+    await two.store.enter("lobby", { id: "a", info: '{"name":"Ada of B"}' });
+    await two.store.enter("lobby", { id: "a", info: '{"name":"Ada of B"}' });
+    two.store.exit("lobby", "a");
+    two.store.exit("lobby", "a");
+    // The client of a process that gave no sign of life: its time is over.
+    const died = async (id: string): Promise<void> => {
+      await kv
+        .script("redis.call('ZADD', KEYS[1], 1, ARGV[1]) return redis.call('HSET', KEYS[2], ARGV[1], '1')")
+        .run(["room:{lobby}:here", "room:{lobby}:info"], [id]);
+    };
+    await died("b");
+    await two.store.enter("lobby", { id: "c", info: "null" });
+    await died("d");
+    expect((await two.store.members("lobby", 10)).count).toBe(1);
+    await until(() => one.changes.length === 5);
+    expect(one.changes).toEqual([
+      'joined a {"name":"Ada of B"}',
+      'left a {"name":"Ada of B"}',
+      "left b 1",
+      "joined c null",
+      "left d 1",
+    ]);
+    expect(two.changes).toEqual([]);
   });
 });

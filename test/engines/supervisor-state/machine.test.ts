@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Events } from "../../batteries/rooms/events.js";
 import { openSocket } from "../../batteries/rooms/socket.js";
 import { patient, until } from "../../server/process/program.js";
-import { count, expectEnd, Machine } from "./shop.js";
+import { count, expectEnd, expectHall, Machine, openHall } from "./shop.js";
 
 describe("several workers without a key-value store", patient, () => {
   let machine: Machine;
@@ -27,6 +27,7 @@ describe("several workers without a key-value store", patient, () => {
     const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
     expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
     expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
+    expect(count(await machine.load("/costly", 30), 200)).toBe(10);
   });
 
   it("A cached response is dropped in all workers before invalidateCache() resolves", async () => {
@@ -140,6 +141,10 @@ describe("several workers without a key-value store", patient, () => {
     }
   });
 
+  it("Members of a room in all workers are told who joins and leaves, and get the messages of all others", async () => {
+    await expectHall([machine]);
+  });
+
   it("WebSockets of all workers end with their token and with their session", async () => {
     await expectEnd([machine]);
   });
@@ -171,7 +176,8 @@ describe("a worker that is killed", patient, () => {
   });
   afterAll(() => machine.kill());
 
-  it("Limits, revoked tokens and members of rooms survive the kill of a worker, and the next worker knows them", async () => {
+  it("Limits, revoked tokens and members of rooms survive the kill of a worker, are told of it, and the next worker knows them", async () => {
+    const visitors = await openHall([machine]);
     const authorization = `Bearer ${(await machine.get("/login")).text}`;
     expect((await machine.get("/logout", { authorization })).status).toBe(200);
     const sockets = await Promise.all([1, 2].map(() => openSocket(`${machine.url}/ws/lobby`)));
@@ -180,6 +186,10 @@ describe("a worker that is killed", patient, () => {
     const before = await machine.load("/few", 3, 1);
     process.kill(Number(first), "SIGKILL");
     await until(async () => (await machine.members("lobby")) === 1);
+    const isDead = (pid: number): boolean => pid === Number(first);
+    const alive = visitors.filter(({ pid }) => pid !== Number(first));
+    await until(() => alive.every(({ members }) => ![...members.values()].some(isDead)));
+    for (const { members } of alive) expect(members.size).toBe(alive.length);
     await until(async () => !(await machine.pids()).includes(first!));
     expect(count(before, 200) + count(await machine.load("/few", 20), 200)).toBe(5);
     expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(8);

@@ -35,6 +35,8 @@ class Run {
   readonly allowed: number[] = [];
   readonly #open: Promise<void>[] = [];
   sent = 0;
+  /** The costs of the requests that were allowed. */
+  spent = 0;
   limit: number;
 
   constructor(kind: Kind, windowMs: number, limit: number) {
@@ -44,12 +46,16 @@ class Run {
     this.limiters = this.workers.map(({ link }) => new SupervisedRateLimitStore(link).limiter(policy));
   }
 
-  async take(worker: number, count: number): Promise<void> {
+  async take(worker: number, count: number, cost = 1): Promise<void> {
     if (!this.alive.has(worker)) return;
-    const note = ({ allowed }: { allowed: boolean }) => void (allowed && this.allowed.push(performance.now()));
+    const note = ({ allowed }: { allowed: boolean }) => {
+      if (!allowed) return;
+      this.allowed.push(performance.now());
+      this.spent += cost;
+    };
     for (let i = 0; i < count; i++) {
       this.sent++;
-      const verdict = this.limiters[worker]!.take("client", this.limit);
+      const verdict = this.limiters[worker]!.take("client", this.limit, cost);
       if (verdict instanceof Promise) this.#open.push(verdict.then(note));
       else note(verdict);
       if (i % 7 === 6) await turns(1);
@@ -111,6 +117,36 @@ describe("a shared limit while time passes", () => {
           expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.allowed.length);
         }),
         { numRuns: 40 },
+      );
+    },
+  );
+
+  it.each(["token_bucket", "sliding_window"] as const)(
+    "A shared limit is exact for requests of several costs: %s",
+    async (kind) => {
+      const step = fc.tuple(fc.nat(workersOfRun - 1), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 }));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 12, max: 2000 }),
+          fc.array(step, { minLength: 5, maxLength: 30 }),
+          async (limit, list) => {
+            const run = new Run(kind, 1000 * hour, limit);
+            let asked = 0;
+            for (const [worker, count, cost] of list) {
+              await run.take(worker, count, cost);
+              asked += count * cost;
+              await turns(cost % 3);
+            }
+            await run.settled();
+            // One that costs much is refused while a few are left.
+            expect(run.spent).toBeLessThanOrEqual(limit);
+            expect(run.spent).toBeGreaterThan(Math.min(limit - 12, asked - 1));
+            await pass(250);
+            const { allowed, remaining } = await run.survivor.take("client", limit);
+            expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.spent);
+          },
+        ),
+        { numRuns: 30 },
       );
     },
   );

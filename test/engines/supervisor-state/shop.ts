@@ -131,7 +131,67 @@ export async function expectEnd(machines: readonly Machine[]): Promise<void> {
   const sockets = await Promise.all(
     machines.flatMap((machine) => cookies.map((one) => machine.sockets("/session", { cookie: one }))),
   );
+  for (const machine of machines) expect((await machine.get("/signed-in")).text).toBe("[1,1]");
   expect((await first!.get("/sign-out-all")).text).toBe('{"ended":2}');
   for (const socket of sockets.flat()) expect((await socket.closed).code).toBe(1008);
   expect((await first!.get("/sign-out-all")).text).toBe('{"ended":0}');
+}
+
+/** What a client of the room "hall" knows. */
+class Visitor {
+  readonly socket: Client;
+  readonly members = new Map<string, number>();
+  readonly heard: string[] = [];
+  #you = "";
+
+  constructor(socket: Client) {
+    this.socket = socket;
+    void this.#listen();
+  }
+
+  /** The process that it is connected to. */
+  get pid(): number | undefined {
+    return this.members.get(this.#you);
+  }
+
+  async #listen(): Promise<void> {
+    for (;;) {
+      const { present, joined, left, data } = JSON.parse(String(await this.socket.next())) as {
+        present?: { you: string; members: { id: string; info: number }[] };
+        joined?: { id: string; info: number };
+        left?: { id: string };
+        data?: string;
+      };
+      if (present) this.#you = present.you;
+      for (const { id, info } of present?.members ?? []) this.members.set(id, info);
+      if (joined) this.members.set(joined.id, joined.info);
+      if (left) this.members.delete(left.id);
+      if (data) this.heard.push(data);
+    }
+  }
+}
+
+/** Visitors of the room "hall" in all workers, when each of them knows all. */
+export async function openHall(machines: readonly Machine[]): Promise<Visitor[]> {
+  const sockets = await Promise.all(machines.map((machine) => machine.sockets("/hall", {})));
+  const visitors = sockets.flat().map((socket) => new Visitor(socket));
+  await until(() => visitors.every(({ members }) => members.size === visitors.length));
+  return visitors;
+}
+
+/** A message reaches all but its sender, and all are told who leaves, in whatever worker they are. */
+export async function expectHall(machines: readonly Machine[]): Promise<void> {
+  const [leaver, sender, ...others] = await openHall(machines);
+  leaver!.socket.ws.close();
+  await until(() => [sender!, ...others].every(({ members }) => members.size === others.length + 1));
+  sender!.socket.ws.send("from the sender");
+  await until(() => others.every(({ heard }) => heard.length === 1));
+  others[0]!.socket.ws.send("from another");
+  // Messages have one order: the sender would have got its own one first.
+  await until(() => sender!.heard.length > 0);
+  expect(sender!.heard).toEqual(["from another"]);
+  await until(() => others.slice(1).every(({ heard }) => heard.length === 2));
+  expect(others.map(({ heard }) => heard.join())).toEqual(
+    others.map((_, i) => (i === 0 ? "from the sender" : "from the sender,from another")),
+  );
 }

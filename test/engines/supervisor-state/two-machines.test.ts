@@ -5,7 +5,7 @@ import { openSocket } from "../../batteries/rooms/socket.js";
 import { patient, until } from "../../server/process/program.js";
 import { service } from "../../support/service.js";
 import { testStore } from "../kvstore/store.js";
-import { count, expectEnd, Machine } from "./shop.js";
+import { count, expectEnd, expectHall, Machine } from "./shop.js";
 
 const redis = service("redis");
 
@@ -29,6 +29,8 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     expect(count([...many1!, ...many2!], 200)).toBe(500);
     expect(count([...many1!, ...many2!], 429)).toBe(400);
     expect(count([...window1!, ...window2!], 200)).toBe(300);
+    const costly = await Promise.all([one.load("/costly", 20), two.load("/costly", 20)]);
+    expect(count(costly.flat(), 200)).toBe(10);
   });
 
   it("Two machines serve one another's cached responses, and none of them after an invalidation was seen", async () => {
@@ -67,6 +69,10 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
     for (const { text } of refreshed) {
       expect((await two.get("/me", { authorization: `Bearer ${text}` })).status).toBe(200);
     }
+  });
+
+  it("Members of a room in both machines are told who joins and leaves, and get the messages of all others", async () => {
+    await expectHall([one, two]);
   });
 
   it("WebSockets of both machines end with their token and with their session", async () => {

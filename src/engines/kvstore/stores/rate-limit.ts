@@ -29,6 +29,7 @@ export class KvRateLimitStore implements RateLimitStore {
 interface Check {
   readonly key: string;
   readonly limit: number;
+  readonly cost: number;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -36,6 +37,8 @@ interface Check {
 /** A client that is over its limit, on the clock of this process. */
 interface Refusal {
   limit: number;
+  cost: number;
+  remaining: number;
   retryAt: number;
   resetAt: number;
 }
@@ -58,30 +61,31 @@ class KvRateLimiter implements RateLimiter {
     this.#refused = new RecentMap(policy.maxKeys, policy.windowMs);
   }
 
-  take(key: string, limit: number): RateVerdict | Promise<RateVerdict> {
+  take(key: string, limit: number, cost = 1): RateVerdict | Promise<RateVerdict> {
     const now = performance.now();
     const refusal = this.#refused.get(key, now);
-    if (refusal !== undefined && refusal.retryAt > now && limit <= refusal.limit) {
-      return { allowed: false, remaining: 0, resetMs: refusal.resetAt - now, retryMs: refusal.retryAt - now };
+    if (refusal !== undefined && refusal.retryAt > now && limit <= refusal.limit && cost === refusal.cost) {
+      const { remaining, resetAt, retryAt } = refusal;
+      return { allowed: false, remaining, resetMs: resetAt - now, retryMs: retryAt - now };
     }
-    return this.#ask(key, limit, refusal);
+    return this.#ask(key, limit, cost, refusal);
   }
 
-  async #ask(key: string, limit: number, known: Refusal | undefined): Promise<RateVerdict> {
+  async #ask(key: string, limit: number, cost: number, known: Refusal | undefined): Promise<RateVerdict> {
     const asked = performance.now();
-    const [allowed, remaining, reset, retry] = await this.#check(this.#prefix + key, limit);
+    const [allowed, remaining, reset, retry] = await this.#check(this.#prefix + key, limit, cost);
     const verdict = { allowed: allowed === 1, remaining, resetMs: Number(reset), retryMs: Number(retry) };
     if (verdict.allowed) return verdict;
     // Counted from the time of asking, so that no client waits longer than it has to.
-    const refusal = { limit, retryAt: asked + verdict.retryMs, resetAt: asked + verdict.resetMs };
+    const refusal = { limit, cost, remaining, retryAt: asked + verdict.retryMs, resetAt: asked + verdict.resetMs };
     if (known !== undefined) Object.assign(known, refusal);
     else if (this.#refused.get(key, asked) === undefined) this.#refused.add(key, refusal, asked);
     return verdict;
   }
 
-  #check(key: string, limit: number): Promise<Reply> {
+  #check(key: string, limit: number, cost: number): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const count = this.#checks.push({ key, limit, resolve, reject });
+      const count = this.#checks.push({ key, limit, cost, resolve, reject });
       if (count >= this.#maxBatch) this.#send();
       else if (count === 1) setImmediate(() => this.#send());
     });
@@ -92,7 +96,7 @@ class KvRateLimiter implements RateLimiter {
     if (checks.length === 0) return;
     this.#checks = [];
     const keys = checks.map(({ key }) => key);
-    this.#script.run(keys, [this.#policy.windowMs, ...checks.map(({ limit }) => limit)]).then(
+    this.#script.run(keys, [this.#policy.windowMs, ...checks.flatMap(({ limit, cost }) => [limit, cost])]).then(
       (replies) => {
         for (const [i, { resolve }] of checks.entries()) resolve(replies[i]!);
       },
@@ -104,16 +108,16 @@ class KvRateLimiter implements RateLimiter {
 }
 
 /**
- * KEYS: a key for each request. ARGV: the window, then a limit for each. A clock that was set back must not open a limit,
+ * KEYS: a key for each request. ARGV: the window, then a limit and a cost for each. A clock that was set back must not open a limit,
  * nor keep it shut for longer than a window: times ahead are moved.
  */
 const counting = (take: string): string => `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local window = tonumber(ARGV[1])
-local function take(key, limit)${take}end
+local function take(key, limit, cost)${take}end
 local replies = {}
-for i = 1, #KEYS do replies[i] = take(KEYS[i], tonumber(ARGV[i + 1])) end
+for i = 1, #KEYS do replies[i] = take(KEYS[i], tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])) end
 return replies
 `;
 
@@ -125,12 +129,13 @@ local missing = math.min(math.max(0, full - now), window)
 if full - now > window then
   redis.call('SET', key, string.format('%.3f', now + window), 'PX', math.ceil(window))
 end
-local left = window - missing - interval
+local taken = interval * cost
+local left = window - missing - taken
 if left < interval * -0.001 then
-  return {0, 0, tostring(missing), tostring(-left)}
+  return {0, math.max(0, math.floor((window - missing) / interval + 0.001)), tostring(missing), tostring(-left)}
 end
-redis.call('SET', key, string.format('%.3f', now + missing + interval), 'PX', math.ceil(missing + interval))
-return {1, math.max(0, math.floor(left / interval + 0.001)), tostring(missing + interval), '0'}
+redis.call('SET', key, string.format('%.3f', now + missing + taken), 'PX', math.ceil(missing + taken))
+return {1, math.max(0, math.floor(left / interval + 0.001)), tostring(missing + taken), '0'}
 `);
 
 /** Times and counts in turn, as in sliding-windows.ts: each request while limits are small, parts of the window beyond. */
@@ -152,8 +157,15 @@ for i = 1, #old, 2 do
   end
 end
 if ahead then redis.call('SET', key, cmsgpack.pack(log), 'PX', math.ceil(latest + window - now)) end
-if total >= limit then
-  return {0, 0, tostring(log[#log - 1] + window - now), tostring(log[1] + window - now)}
+if total + cost > limit then
+  local last = 1
+  local left = total - log[2]
+  while left + cost > limit do
+    last = last + 2
+    left = left - log[last + 1]
+  end
+  local remaining = math.max(0, limit - total)
+  return {0, remaining, tostring(log[#log - 1] + window - now), tostring(log[last] + window - now)}
 end
 local time = now
 if limit > parts then
@@ -161,12 +173,12 @@ if limit > parts then
   time = (math.floor(now / part) + 1) * part
 end
 if #log > 0 and log[#log - 1] >= time then
-  log[#log] = log[#log] + 1
+  log[#log] = log[#log] + cost
   time = log[#log - 1]
 else
   log[#log + 1] = time
-  log[#log + 1] = 1
+  log[#log + 1] = cost
 end
 redis.call('SET', key, cmsgpack.pack(log), 'PX', math.ceil(time + window - now))
-return {1, limit - total - 1, tostring(time + window - now), '0'}
+return {1, limit - total - cost, tostring(time + window - now), '0'}
 `);

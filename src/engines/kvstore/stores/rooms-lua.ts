@@ -42,36 +42,49 @@ end
 return reply
 `;
 
-/** KEYS: here, info. ARGV: milliseconds after which they are given up, ids and information in turn. */
-export const enterLua = `
-local time = redis.call('TIME')
-local ends = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[1])
-for i = 2, #ARGV, 2 do
-  redis.call('ZADD', KEYS[1], ends, ARGV[i])
-  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+/** The channel of a room's members gets `joined id info` and `left id info`. It is the first of ARGV of these scripts. */
+const exitFunction = `
+local function exit(id)
+  local info = redis.call('HGET', KEYS[2], id) or 'null'
+  redis.call('HDEL', KEYS[2], id)
+  if redis.call('ZREM', KEYS[1], id) == 1 then redis.call('PUBLISH', ARGV[1], 'left ' .. id .. ' ' .. info) end
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[1])
+`;
+
+/** Gives up the clients of processes that have died. */
+const giveUpLua = `${exitFunction}
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 1000)) do exit(id) end
+`;
+
+/** KEYS: here, info. ARGV: channel, milliseconds after which they are given up, ids and information in turn. */
+export const enterLua = `${giveUpLua}
+for i = 3, #ARGV, 2 do
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+  if redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[i]) == 1 then
+    redis.call('PUBLISH', ARGV[1], 'joined ' .. ARGV[i] .. ' ' .. ARGV[i + 1])
+  end
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 1
 `;
 
-/** KEYS: here, info. ARGV: id. */
-export const exitLua = `
-redis.call('ZREM', KEYS[1], ARGV[1])
-return redis.call('HDEL', KEYS[2], ARGV[1])
+/** KEYS: here, info. ARGV: channel, id. */
+export const exitLua = `${exitFunction}
+exit(ARGV[2])
+return 1
 `;
 
-/** KEYS: here, info. ARGV: the largest number of clients to list. Replies their number, then ids and information in turn. */
-export const membersLua = `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 1000)) do
-  redis.call('ZREM', KEYS[1], id)
-  redis.call('HDEL', KEYS[2], id)
-end
+/**
+ * KEYS: here, info. ARGV: channel, the largest number of clients to list. Replies their number, then ids and information in
+ * turn.
+ */
+export const membersLua = `${giveUpLua}
 local reply = {redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')}
-if tonumber(ARGV[1]) > 0 then
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'LIMIT', 0, ARGV[1])) do
+if tonumber(ARGV[2]) > 0 then
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'LIMIT', 0, ARGV[2])) do
     reply[#reply + 1] = id
     reply[#reply + 1] = redis.call('HGET', KEYS[2], id) or 'null'
   end

@@ -20,7 +20,8 @@ const batch = 500;
 
 interface Watched {
   readonly members: Map<string, StoredMember>;
-  readonly subscription: Promise<KvSubscription>;
+  /** To its messages, and to its members if they are watched. */
+  readonly subscriptions: Promise<KvSubscription>[];
 }
 
 /** Rooms in the key-value store: those of all machines. */
@@ -51,22 +52,34 @@ export class KvRoomStore implements RoomStore {
   }
 
   async watch(room: string): Promise<void> {
-    const subscription = this.#kv.subscribe(
-      channelOf(room),
-      (message) => {
-        const stored = readMessage(message);
-        if (stored !== null) this.#listener?.message(room, stored);
-      },
-      { onGap: () => this.#listener?.gap(room) },
-    );
-    this.#watched.set(room, { members: new Map(), subscription });
+    const subscription = this.#subscribe(room, channelOf(room), (message) => {
+      const stored = readMessage(message);
+      if (stored !== null) this.#listener?.message(room, stored);
+    });
+    this.#watched.set(room, { members: new Map(), subscriptions: [subscription] });
     await subscription;
+  }
+
+  async watchMembers(room: string): Promise<void> {
+    const subscription = this.#subscribe(room, membersChannelOf(room), (message) => {
+      const [change, id, ...info] = message.split(" ");
+      if (change !== "joined" && change !== "left") return;
+      this.#listener?.changed(room, change, { id: id!, info: info.join(" ") });
+    });
+    this.#watched.get(room)?.subscriptions.push(subscription);
+    await subscription;
+  }
+
+  #subscribe(room: string, channel: string, hear: (message: string) => void): Promise<KvSubscription> {
+    return this.#kv.subscribe(channel, hear, { onGap: () => this.#listener?.gap(room) });
   }
 
   unwatch(room: string): void {
     const watched = this.#watched.get(room);
     this.#watched.delete(room);
-    watched?.subscription.then((subscription) => subscription.close()).catch(() => undefined);
+    for (const subscription of watched?.subscriptions ?? []) {
+      subscription.then((open) => open.close()).catch(() => undefined);
+    }
   }
 
   async send(room: string, text: string): Promise<number> {
@@ -84,17 +97,25 @@ export class KvRoomStore implements RoomStore {
   async enter(room: string, member: StoredMember): Promise<void> {
     this.#watched.get(room)?.members.set(member.id, member);
     this.#timer ??= setInterval(() => this.#renew(), renewEvery).unref();
-    await this.#enter.run(hereKeys(room), [hereMs, member.id, member.info]);
+    await this.#enter.run(hereKeys(room), [this.#membersChannel(room), hereMs, member.id, member.info]);
   }
 
   exit(room: string, id: string): void {
     this.#watched.get(room)?.members.delete(id);
     // If that fails, the client is given up when its time is over.
-    this.#exit.run(hereKeys(room), [id]).catch(() => undefined);
+    void this.#leave(room, id);
+  }
+
+  async #leave(room: string, id: string): Promise<void> {
+    await this.#exit.run(hereKeys(room), [this.#membersChannel(room), id]).catch(() => undefined);
+  }
+
+  #membersChannel(room: string): string {
+    return this.#kv.prefixed(membersChannelOf(room));
   }
 
   async members(room: string, max: number): Promise<StoredMembers> {
-    const [count, ...rest] = await this.#members.run(hereKeys(room), [max]);
+    const [count, ...rest] = await this.#members.run(hereKeys(room), [this.#membersChannel(room), max]);
     const members: StoredMember[] = [];
     for (let i = 0; i < rest.length; i += 2) members.push({ id: rest[i]!, info: rest[i + 1]! });
     return { count, members };
@@ -103,7 +124,7 @@ export class KvRoomStore implements RoomStore {
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     const leaving = [...this.#watched].flatMap(([room, { members }]) =>
-      [...members.keys()].map((id) => this.#exit.run(hereKeys(room), [id]).catch(() => undefined)),
+      [...members.keys()].map((id) => this.#leave(room, id)),
     );
     await Promise.all(leaving);
   }
@@ -113,7 +134,7 @@ export class KvRoomStore implements RoomStore {
       const all = [...members.values()];
       for (let i = 0; i < all.length; i += batch) {
         const args = all.slice(i, i + batch).flatMap(({ id, info }) => [id, info]);
-        this.#enter.run(hereKeys(room), [hereMs, ...args]).catch(() => undefined);
+        this.#enter.run(hereKeys(room), [this.#membersChannel(room), hereMs, ...args]).catch(() => undefined);
       }
     }
   }
@@ -134,6 +155,10 @@ function hereKeys(room: string): string[] {
 
 function channelOf(room: string): string {
   return rootOf(room);
+}
+
+function membersChannelOf(room: string): string {
+  return `${rootOf(room)}:here`;
 }
 
 function readMessage(message: string): StoredMessage | null {

@@ -1,4 +1,4 @@
-import type { SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
+import type { OwnedSessions, SessionStore, StoredSession } from "../../../batteries/sessions/store.js";
 import { unavailable } from "../../../errors/paced.js";
 import type { EndingListener } from "../../../pipeline/open-authorities.js";
 import { KvStoreError } from "../errors.js";
@@ -59,6 +59,18 @@ export class KvSessionStore implements SessionStore {
     }
   }
 
+  async list(owner: string): Promise<OwnedSessions> {
+    const keys = await this.#list.run([listOf(owner)]).catch(refuse);
+    const found: [key: string, session: StoredSession][] = [];
+    for (let i = 0; i < keys.length; i += batch) {
+      const some = keys.slice(i, i + batch);
+      const sessions = await Promise.all(some.map((key) => this.get(key)));
+      // Those that have ended are listed too.
+      for (const [at, session] of sessions.entries()) if (session !== null) found.push([some[at]!, session]);
+    }
+    return found;
+  }
+
   watch(listener: EndingListener): void {
     watchEndings(this.#kv, channel, listener);
   }
@@ -89,7 +101,7 @@ if redis.call('TTL', KEYS[1]) < ttl then redis.call('EXPIRE', KEYS[1], ttl) end
 return 1
 `;
 
-/** Sessions of a user that are destroyed at once. */
+/** Sessions of a user that are read or destroyed at once. */
 const batch = 100;
 
 function listOf(owner: string): string {
