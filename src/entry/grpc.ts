@@ -3,6 +3,7 @@ export type {
   CallOptions,
   ClientMethod,
   GrpcClient,
+  GrpcClientCall,
   LooseClient,
   LooseClientOptions,
   Outgoing,
@@ -20,6 +21,7 @@ export type {
 export { GrpcCall, type GrpcProtocol } from "../apis/grpc/grpc-call.js";
 export { GrpcError, type GrpcErrorDetail, type GrpcErrorInit, grpcDetail } from "../apis/grpc/grpc-error.js";
 export type { GrpcState } from "../apis/grpc/grpc-handle.js";
+export type { GrpcInterceptor, InterceptedCall } from "../apis/grpc/interceptor.js";
 export { Metadata, type MetadataInit, type MetadataValue } from "../apis/grpc/metadata.js";
 export type {
   GrpcHandler,

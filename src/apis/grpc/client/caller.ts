@@ -2,10 +2,13 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ValueError } from "../../../kit/value-error.js";
 import { codecOf } from "../codec/codecs.js";
 import { StructCodec } from "../codec/struct-codec.js";
+import { currentCall } from "../current-call.js";
 import type { MethodKind, ServiceLike } from "../descriptors.js";
+import { intercept } from "../interceptor.js";
+import { Metadata } from "../metadata.js";
 import { loadProto } from "../proto/load.js";
 import type { ChannelSettings } from "./channel-options.js";
-import type { CallOptions, LooseClientOptions, Outgoing } from "./client-types.js";
+import type { CallOptions, GrpcClientCall, LooseClientOptions, Outgoing } from "./client-types.js";
 import { Connection } from "./connection.js";
 import type { CalledMethod } from "./run-call.js";
 import { runCall } from "./run-call.js";
@@ -42,8 +45,23 @@ export class Caller {
     return this.#described(found, name, kind);
   }
 
-  call(method: CalledMethod, messages: Outgoing<unknown>, options: CallOptions): AsyncIterator<unknown> {
-    return runCall({ method, messages, options, settings: this.#settings, connection: this.#connection });
+  call(method: CalledMethod, messages: Outgoing<unknown>, options: CallOptions): AsyncIterable<unknown> {
+    const { interceptors, metadata: ofChannel } = this.#settings;
+    const ofCall = options.metadata instanceof Metadata ? options.metadata : new Metadata(options.metadata);
+    const fixed = {
+      method,
+      settings: this.#settings,
+      connection: this.#connection,
+      started: performance.now(),
+      parent: currentCall(),
+    };
+    if (interceptors.length === 0) return runCall({ ...fixed, messages, options, metadata: [ofChannel, ofCall] });
+    const { service, name, kind } = method;
+    const metadata = new Metadata([...ofChannel, ...ofCall]);
+    const call: GrpcClientCall = { ...options, service, method: name, kind, metadata };
+    return intercept(interceptors, call, messages, (given) =>
+      runCall({ ...fixed, messages: given, options: call, metadata: [metadata] }),
+    );
   }
 
   close(): void {

@@ -4,7 +4,9 @@ import { type Check, is } from "../../../kit/options.js";
 import type { Tracer } from "../../../kit/tracer.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { defaultMessageSize } from "../config.js";
+import type { GrpcInterceptor } from "../interceptor.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
+import type { GrpcClientCall } from "./client-types.js";
 
 const isPem: Check<string | Uint8Array> = (value) =>
   value instanceof Uint8Array || is.text(value) === undefined ? undefined : "a non-empty string, or bytes";
@@ -30,6 +32,8 @@ const channelOptions = options("GrpcChannel", {
   retryDelay: option.duration("100ms", "1ms", "1m"),
   /** Metadata of every call. */
   metadata: option<MetadataInit>(is.object),
+  /** Functions around every call; the first is the outermost. */
+  interceptors: option<readonly GrpcInterceptor<GrpcClientCall>[]>(is.list(is.function), []),
   /** Largest message in bytes that the server may send, after decompression. Default 4,194,304. */
   maxMessageSize: option(is.integer(1, 0x7fff_ffff), defaultMessageSize),
   /** Compresses messages of 1,024 bytes and more. Default false. */

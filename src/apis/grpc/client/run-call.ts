@@ -5,8 +5,9 @@ import { longestDelay } from "../../../kit/time/within.js";
 import type { Span } from "../../../kit/tracer.js";
 import type { Codec } from "../codec/codec.js";
 import type { MethodKind } from "../descriptors.js";
+import type { GrpcCall } from "../grpc-call.js";
 import { GrpcError } from "../grpc-error.js";
-import { Metadata } from "../metadata.js";
+import type { Metadata } from "../metadata.js";
 import { GrpcStatus } from "../status.js";
 import { acceptedEncodings, compress, decompress, minimumToCompress } from "../wire/compression.js";
 import { type Frame, frameOf, prefixLength } from "../wire/frames.js";
@@ -20,6 +21,12 @@ export interface CallParts {
   readonly method: CalledMethod;
   readonly messages: Outgoing<unknown>;
   readonly options: CallOptions;
+  /** Of the channel, then of the call. */
+  readonly metadata: readonly Metadata[];
+  /** The time of `performance.now()` from which the timeout counts. */
+  readonly started: number;
+  /** The call whose handler makes this one. */
+  readonly parent: GrpcCall | null;
   readonly settings: ChannelSettings;
   readonly connection: Connection;
 }
@@ -29,13 +36,14 @@ const longestPause = 5_000;
 
 /** Runs a call: the messages of the server, then its end. Attempts that the server has not begun are repeated. */
 export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
-  const { method, settings, options } = parts;
+  const { method, settings } = parts;
   const isStream = method.kind === "server_streaming" || method.kind === "bidi_streaming";
-  const limits = new CallLimits(options, isStream || method.kind === "client_streaming" ? 0 : settings.timeout);
+  const limits = new CallLimits(parts, method.kind === "unary" ? settings.timeout : 0);
   const span = startSpan(parts);
   let received = 0;
   let failure: unknown;
   try {
+    limits.check();
     for (let attempt = 0; ; attempt++) {
       const run = new CallAttempt(parts, limits, span);
       try {
@@ -66,24 +74,35 @@ export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
 class CallLimits {
   readonly #deadline: number | null;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signals: readonly AbortSignal[];
   readonly #listeners = new Set<(error: GrpcError) => void>();
-  readonly #onAbort = (): void =>
-    this.#fail(new GrpcError("CANCELLED", "the call was cancelled", { cause: this.#signal?.reason }));
+  readonly #onAbort = (): void => this.#fail(abortFailure(this.#signals.find(({ aborted }) => aborted)?.reason));
   #failure: GrpcError | null = null;
 
-  constructor({ timeout, signal }: CallOptions, usual: number) {
+  constructor({ options, started, parent: serving }: CallParts, usual: number) {
+    const { timeout, signal, inherit = true } = options;
+    const parent = inherit ? serving : null;
     const limit = seconds(timeout ?? usual) * 1000;
-    this.#deadline = limit > 0 ? performance.now() + limit : null;
-    this.#signal = signal;
-    if (limit > 0) {
-      this.#timer = setTimeout(
-        () => this.#fail(new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed")),
-        Math.min(limit, longestDelay),
-      );
+    const end = Math.min(
+      limit > 0 ? started + limit : Infinity,
+      parent?.deadline ? performance.now() + parent.deadline.getTime() - Date.now() : Infinity,
+    );
+    this.#deadline = end === Infinity ? null : end;
+    this.#signals = [signal, parent?.signal].filter((given) => given !== undefined);
+    const { left } = this;
+    if (left === 0) this.#fail(deadlinePassed());
+    else if (left !== null) {
+      this.#timer = setTimeout(() => this.#fail(deadlinePassed()), Math.min(left, longestDelay));
     }
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener("abort", this.#onAbort);
+    for (const one of this.#signals) {
+      if (one.aborted) this.#onAbort();
+      else one.addEventListener("abort", this.#onAbort);
+    }
+  }
+
+  /** Throws if the call is over. */
+  check(): void {
+    if (this.#failure !== null) throw this.#failure;
   }
 
   /** Milliseconds that are left; null for no limit. */
@@ -117,13 +136,23 @@ class CallLimits {
 
   end(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    for (const signal of this.#signals) signal.removeEventListener("abort", this.#onAbort);
   }
 
   #fail(error: GrpcError): void {
     this.#failure ??= error;
     for (const listener of this.#listeners) listener(this.#failure);
   }
+}
+
+/** The deadline of a call that is served ends the calls of its handler with the same code. */
+function abortFailure(reason: unknown): GrpcError {
+  if (reason instanceof GrpcError && reason.grpcCode === GrpcStatus.DEADLINE_EXCEEDED) return deadlinePassed();
+  return new GrpcError("CANCELLED", "the call was cancelled", { cause: reason });
+}
+
+function deadlinePassed(): GrpcError {
+  return new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed");
 }
 
 /** One attempt, with its messages in both directions. */
@@ -240,7 +269,7 @@ class CallAttempt {
   }
 
   #headers(): OutgoingHttpHeaders {
-    const { method, options, settings } = this.#parts;
+    const { method, settings } = this.#parts;
     const headers: OutgoingHttpHeaders = {
       ":method": "POST",
       ":path": `/${method.service}/${method.name}`,
@@ -253,8 +282,7 @@ class CallAttempt {
     const { left } = this.#limits;
     if (left !== null) headers["grpc-timeout"] = writeGrpcTimeout(left);
     if (this.#span !== null) Object.assign(headers, this.#span.headers());
-    const given = options.metadata instanceof Metadata ? options.metadata : new Metadata(options.metadata);
-    for (const metadata of [settings.metadata, given]) {
+    for (const metadata of this.#parts.metadata) {
       for (const [name, value] of metadata.wire()) {
         const known = headers[name];
         headers[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [String(known)]), value];
