@@ -9,6 +9,7 @@ export type {
   Outgoing,
 } from "../apis/grpc/client/client-types.js";
 export { GrpcChannel } from "../apis/grpc/client/grpc-channel.js";
+export type { GrpcServiceConfig } from "../apis/grpc/client/service-config.js";
 export { GrpcConfig, type GrpcOptions } from "../apis/grpc/config.js";
 export type {
   GrpcMessage,

@@ -7,6 +7,7 @@ import { defaultMessageSize } from "../config.js";
 import type { GrpcInterceptor } from "../interceptor.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import type { GrpcClientCall } from "./client-types.js";
+import { type GrpcServiceConfig, readServiceConfig } from "./service-config.js";
 
 const isPem: Check<string | Uint8Array> = (value) =>
   value instanceof Uint8Array || is.text(value) === undefined ? undefined : "a non-empty string, or bytes";
@@ -30,6 +31,12 @@ const channelOptions = options("GrpcChannel", {
   retries: option(is.integer(0, 100), 3),
   /** Time before the first further attempt; each one after it waits twice as long, up to 5 s. Default 100 ms. */
   retryDelay: option.duration("100ms", "1ms", "1m"),
+  /** Timeouts and retries by method: a service config of gRPC. It holds in place of `retries` for the methods that it names. */
+  serviceConfig: option.made<GrpcServiceConfig, ReturnType<typeof readServiceConfig>>(
+    is.object,
+    readServiceConfig,
+    readServiceConfig({}),
+  ),
   /** Metadata of every call. */
   metadata: option<MetadataInit>(is.object),
   /** Functions around every call; the first is the outermost. */
