@@ -4,7 +4,7 @@ import { Echo } from "./fixtures/echo_pb.js";
 import { Peer, type RunningApp, serve } from "./support.js";
 
 /** What the called server has seen of its calls. */
-const seen: { timeouts: (string | null)[]; aborted: number } = { timeouts: [], aborted: 0 };
+const seen: { timeouts: (string | null | undefined)[]; aborted: number } = { timeouts: [], aborted: 0 };
 let called: RunningApp;
 let calling: RunningApp;
 let peer: Peer;

@@ -42,7 +42,7 @@ beforeAll(async () => {
     Collect: method("Collect", true, false),
     Chat: method("Chat", true, true),
   };
-  server.addService(definition as grpc.ServiceDefinition, {
+  server.addService(definition as unknown as grpc.ServiceDefinition, {
     Say: (call: grpc.ServerUnaryCall<{ text: string }, object>, done: grpc.sendUnaryData<object>) => {
       if (call.request.text === "hang") return;
       done(failure(call.metadata), { text: call.request.text });
@@ -50,7 +50,7 @@ beforeAll(async () => {
     Count: (call: grpc.ServerWritableStream<{ text: string }, object>) => {
       if (call.request.text === "late") call.write({ number: 1 });
       const error = failure(call.metadata);
-      if (error !== null) return call.emit("error", error);
+      if (error !== null) return void call.emit("error", error);
       call.write({ number: 2 });
       call.end();
     },
@@ -61,7 +61,7 @@ beforeAll(async () => {
     },
     Chat: (call: grpc.ServerDuplexStream<{ text: string }, object>) => {
       const error = failure(call.metadata);
-      if (error !== null) return call.emit("error", error);
+      if (error !== null) return void call.emit("error", error);
       call.on("data", ({ text }) => call.write({ text }));
       call.on("end", () => call.end());
     },

@@ -10,13 +10,15 @@ import { loadProto } from "../proto/load.js";
 import type { ChannelSettings } from "./channel-options.js";
 import type { CallOptions, GrpcClientCall, LooseClientOptions, Outgoing } from "./client-types.js";
 import { Connection } from "./connection.js";
+import { type Picker, PickFirst } from "./pick-first.js";
+import { RoundRobin } from "./round-robin.js";
 import type { CalledMethod } from "./run-call.js";
 import { runCall } from "./run-call.js";
 
 /** The part of a channel that needs node:http2 and @bufbuild/protobuf. */
 export class Caller {
   readonly #settings: ChannelSettings;
-  readonly #connection: Connection;
+  readonly #picker: Picker;
   /** Descriptors of `.proto` files, by their text or path. */
   readonly #files = new Map<string, ReturnType<typeof loadProto>>();
   readonly #methods = new WeakMap<object, Map<string, CalledMethod>>();
@@ -24,7 +26,12 @@ export class Caller {
 
   constructor(settings: ChannelSettings) {
     this.#settings = settings;
-    this.#connection = new Connection(settings);
+    const connections = settings.urls.map((url) => new Connection(settings, url));
+    const { loadBalancingConfig, healthCheckConfig } = settings.serviceConfig;
+    this.#picker =
+      loadBalancingConfig === "round_robin"
+        ? new RoundRobin(connections, { retryDelay: settings.retryDelay, healthOf: healthCheckConfig })
+        : new PickFirst(connections);
   }
 
   method(service: ServiceLike | string, options: LooseClientOptions, name: string, kind: MethodKind): CalledMethod {
@@ -51,7 +58,7 @@ export class Caller {
     const fixed = {
       method,
       settings: this.#settings,
-      connection: this.#connection,
+      picker: this.#picker,
       started: performance.now(),
       parent: currentCall(),
     };
@@ -65,7 +72,7 @@ export class Caller {
   }
 
   close(): void {
-    this.#connection.close();
+    this.#picker.close();
   }
 
   #described(service: DescService, name: string, kind: MethodKind): CalledMethod {

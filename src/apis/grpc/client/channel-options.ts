@@ -59,17 +59,21 @@ export type ChannelOptions = OptionsOf<typeof channelOptions.fields>;
 
 /** Times are in seconds. */
 export interface ChannelSettings extends Omit<SettingsOf<typeof channelOptions.fields>, "metadata" | "tracer"> {
-  readonly url: URL;
+  /** The addresses of the server, at least one. */
+  readonly urls: readonly URL[];
   readonly metadata: Metadata;
   readonly tracer: () => Tracer | null;
 }
 
-export function readChannelOptions(target: string, given?: EitherSpelling<ChannelOptions>): ChannelSettings {
+export function readChannelOptions(
+  target: string | readonly string[],
+  given?: EitherSpelling<ChannelOptions>,
+): ChannelSettings {
   const settings = channelOptions.read([given]);
   const { tracer, metadata } = settings;
   return {
     ...settings,
-    url: readTarget(target),
+    urls: (Array.isArray(target) && target.length > 0 ? target : [target]).map(readTarget),
     metadata: metadata instanceof Metadata ? metadata : new Metadata(metadata),
     tracer: typeof tracer === "function" ? tracer : () => tracer ?? null,
   };

@@ -25,7 +25,8 @@ export class GrpcChannel {
   #caller: Promise<Caller> | null = null;
   #closed = false;
 
-  constructor(target: string, options?: EitherSpelling<ChannelOptions>) {
+  /** Of several addresses, `loadBalancingConfig` of the service config says which calls go where. */
+  constructor(target: string | readonly string[], options?: EitherSpelling<ChannelOptions>) {
     this.#settings = readChannelOptions(target, options);
     followCalls();
   }

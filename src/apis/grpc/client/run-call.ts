@@ -13,8 +13,8 @@ import { Attempt } from "./attempt.js";
 import { CallLimits, type LimitedCall } from "./call-limits.js";
 import type { ChannelSettings } from "./channel-options.js";
 import type { Outgoing } from "./client-types.js";
-import type { Connection } from "./connection.js";
 import { KeptFrames } from "./kept-frames.js";
+import type { Picker } from "./pick-first.js";
 import { type FailedAttempt, Retries, type RetryPolicy } from "./retries.js";
 import { configOf } from "./service-config.js";
 
@@ -24,7 +24,7 @@ export interface CallParts extends LimitedCall {
   /** Of the channel, then of the call. */
   readonly metadata: readonly Metadata[];
   readonly settings: ChannelSettings;
-  readonly connection: Connection;
+  readonly picker: Picker;
 }
 
 /** The longest time between two attempts, in milliseconds. */
@@ -112,8 +112,8 @@ class CallAttempt implements FailedAttempt {
   }
 
   async *messages(): AsyncGenerator<unknown> {
-    const { connection, settings, options } = this.#parts;
-    const session = await this.#unlessOver(connection.ready());
+    const { picker, settings, options } = this.#parts;
+    const { connection, session } = await this.#unlessOver(picker.pick());
     this.#release = connection.begin(session);
     const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) =>
       options.onHeaders?.(metadata),
@@ -243,7 +243,7 @@ function encoder({ method, settings }: CallParts): (message: unknown) => Promise
 
 function startSpan({ method, settings }: CallParts): Span | null {
   const { service, name } = method;
-  const { hostname, port, protocol } = settings.url;
+  const { hostname, port, protocol } = settings.urls[0]!;
   return (
     settings.tracer()?.start(
       `${service}/${name}`,

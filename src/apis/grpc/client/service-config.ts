@@ -20,6 +20,10 @@ const isStatuses: Check<readonly (GrpcStatusName | GrpcStatusCode)[]> = (value) 
 
 const inMilliseconds = (given: Duration): number => seconds(given) * 1000;
 
+/** Its length is one byte on the wire. */
+const isHealthName: Check<string> = (value) =>
+  typeof value === "string" && Buffer.byteLength(value) < 128 ? undefined : "text of at most 127 bytes";
+
 const retryOptions = options("retryPolicy", {
   /** Attempts, with the first; more than 5 count as 5. */
   maxAttempts: option.required(is.integer(2), (given) => Math.min(given, mostAttempts)),
@@ -70,12 +74,39 @@ const throttlingOptions = options("retryThrottling", {
 
 type GivenThrottling = { readonly maxTokens: number; readonly tokenRatio: number };
 
+type BalancingName = "pick_first" | "round_robin";
+type Balancing = { readonly [name: string]: object };
+
+const knownPolicy = (given: readonly Balancing[]): BalancingName | undefined =>
+  given.flatMap(Object.keys).find((name) => name === "pick_first" || name === "round_robin") as
+    | BalancingName
+    | undefined;
+
+const isBalancing: Check<readonly Balancing[]> = (value) =>
+  is.list(is.object)(value) ??
+  (knownPolicy(value as Balancing[]) === undefined
+    ? "a list with { pick_first: {} } or { round_robin: {} }"
+    : undefined);
+
+const healthOptions = options("healthCheckConfig", {
+  /** The name of a service at the health service; none for the server as a whole. */
+  serviceName: option<string>(isHealthName, ""),
+});
+
 const configOptions = options("serviceConfig", {
   /** Settings of methods. */
   methodConfig: option.made(
     is.list(is.object) as Check<readonly OptionsOf<typeof methodOptions.fields>[]>,
     (given) => byName(given.map((one) => methodOptions.read([one]))),
     new Map() as ReadonlyMap<string, MethodConfig>,
+  ),
+  /** Which address of several a call goes to: `[{ round_robin: {} }]`. The first known policy holds; without one `pick_first`. */
+  loadBalancingConfig: option.made(isBalancing, (given) => knownPolicy(given)!, "pick_first"),
+  /** Asks the health service of each address; addresses that are not serving get no calls. For `round_robin`. */
+  healthCheckConfig: option.made(
+    is.object as Check<{ readonly serviceName?: string }>,
+    (given): string | null => healthOptions.read([given]).serviceName,
+    null,
   ),
   /** Stops retries to a server of which too many calls fail. */
   retryThrottling: option.made(
@@ -97,6 +128,9 @@ export interface MethodConfig {
 export interface ServiceConfigSettings {
   readonly methodConfig: ReadonlyMap<string, MethodConfig>;
   readonly retryThrottling: RetryThrottle | null;
+  readonly loadBalancingConfig: BalancingName;
+  /** The name of a service at the health service; null to ask for no health. */
+  readonly healthCheckConfig: string | null;
 }
 
 export function readServiceConfig(given: GrpcServiceConfig): ServiceConfigSettings {
