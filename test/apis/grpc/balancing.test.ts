@@ -107,7 +107,7 @@ describe("a connection that is lost", () => {
     server.on("connection", (socket) => sockets.push(socket));
     server.on("stream", (stream) => {
       stream.on("error", () => {});
-      if (calls++ % 2 === 0) return sockets.at(-1)!.destroy();
+      if (calls++ % 2 === 0) return void sockets.at(-1)!.destroy();
       stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
       stream.end(Buffer.alloc(5));
