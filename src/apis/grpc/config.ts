@@ -3,6 +3,8 @@ import { is } from "../../kit/options.js";
 import { tlsOption } from "../../server/tls/fields.js";
 import type { ListenAddress } from "../../server/transport.js";
 import { defaultPort, readAddress } from "./address.js";
+import type { GrpcCall } from "./grpc-call.js";
+import type { GrpcInterceptor } from "./interceptor.js";
 
 /** The largest message in bytes, unless the application says otherwise: as in other implementations of gRPC. */
 export const defaultMessageSize = 4_194_304;
@@ -41,6 +43,8 @@ const GrpcSettings = config(
     keepaliveTimeout: option.duration("20s", "1ms", "24d"),
     /** Time for calls in flight to end when the server stops. Default 8 seconds. */
     drainTimeout: option.duration("8s", 0, "24d"),
+    /** Functions around the handlers of all services; the first is the outermost. They see the messages. Default none. */
+    interceptors: option<readonly GrpcInterceptor<GrpcCall>[]>(is.list(is.function), []),
     /** Hides the messages of unexpected errors from clients. Default: true, except in debug mode. */
     maskErrors: option(is.boolean),
   },

@@ -51,7 +51,7 @@ export interface GrpcFeature {
   /** The gRPC server: its address and its services. */
   readonly grpc: GrpcState;
   /** A channel to another gRPC server. Its calls are traced as calls of this application, and it is closed with it. */
-  grpcChannel(target: string, options?: EitherSpelling<ChannelOptions>): GrpcChannel;
+  grpcChannel(target: string | readonly string[], options?: EitherSpelling<ChannelOptions>): GrpcChannel;
 }
 
 /** The same, without overloads: the contract of features derives the types of its functions from this one. */

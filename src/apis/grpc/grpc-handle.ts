@@ -41,7 +41,7 @@ export class GrpcHandle {
     this.#services.set(service.name, service);
   }
 
-  channel(target: string, options?: EitherSpelling<ChannelOptions>): GrpcChannel {
+  channel(target: string | readonly string[], options?: EitherSpelling<ChannelOptions>): GrpcChannel {
     const channel = new GrpcChannel(target, { ...options, tracer: () => this.#host.tracer });
     this.#channels.push(channel);
     return channel;

@@ -126,8 +126,14 @@ const reserved: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** The time in milliseconds after which a client may send a call again, in the trailers of a failed call (gRFC A6). */
+export const retryPushback = "grpc-retry-pushback-ms";
+/** The number of attempts of a call before this one (gRFC A6). */
+export const previousAttempts = "grpc-previous-rpc-attempts";
+
 /** True for a header that is no metadata of the application. */
 export function isReserved(name: string): boolean {
+  if (name === retryPushback || name === previousAttempts) return false;
   return name.startsWith(":") || name.startsWith("grpc-") || name.startsWith("connect-") || reserved.has(name);
 }
 

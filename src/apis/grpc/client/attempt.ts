@@ -18,6 +18,7 @@ import { formatOf } from "../wire/wire.js";
 
 /** One attempt of a call: a stream of HTTP/2. */
 export class Attempt {
+  readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
   readonly #frames: PushedFrames;
   #headers: IncomingHttpHeaders | null = null;
@@ -33,6 +34,7 @@ export class Attempt {
     limit: number,
     onHeaders: (metadata: Metadata) => void,
   ) {
+    this.#session = session;
     this.#stream = session.request(headers);
     this.#frames = new PushedFrames(this.#stream, limit);
     const stream = this.#stream;
@@ -128,6 +130,8 @@ export class Attempt {
         const failure = proxyFailure(headers);
         if (failure !== null) return failure;
       }
+      // Node closes the streams of a lost connection with CANCEL, which looks like a reset by the server.
+      if (this.#session.destroyed) return new GrpcError("UNAVAILABLE", "the connection was lost");
       return resetFailure(this.#stream.rstCode, headers === null);
     }
     return statusFailure(trailers);

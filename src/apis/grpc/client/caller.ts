@@ -2,18 +2,23 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ValueError } from "../../../kit/value-error.js";
 import { codecOf } from "../codec/codecs.js";
 import { StructCodec } from "../codec/struct-codec.js";
+import { currentCall } from "../current-call.js";
 import type { MethodKind, ServiceLike } from "../descriptors.js";
+import { intercept } from "../interceptor.js";
+import { Metadata } from "../metadata.js";
 import { loadProto } from "../proto/load.js";
 import type { ChannelSettings } from "./channel-options.js";
-import type { CallOptions, LooseClientOptions, Outgoing } from "./client-types.js";
+import type { CallOptions, GrpcClientCall, LooseClientOptions, Outgoing } from "./client-types.js";
 import { Connection } from "./connection.js";
+import { type Picker, PickFirst } from "./pick-first.js";
+import { RoundRobin } from "./round-robin.js";
 import type { CalledMethod } from "./run-call.js";
 import { runCall } from "./run-call.js";
 
 /** The part of a channel that needs node:http2 and @bufbuild/protobuf. */
 export class Caller {
   readonly #settings: ChannelSettings;
-  readonly #connection: Connection;
+  readonly #picker: Picker;
   /** Descriptors of `.proto` files, by their text or path. */
   readonly #files = new Map<string, ReturnType<typeof loadProto>>();
   readonly #methods = new WeakMap<object, Map<string, CalledMethod>>();
@@ -21,7 +26,12 @@ export class Caller {
 
   constructor(settings: ChannelSettings) {
     this.#settings = settings;
-    this.#connection = new Connection(settings);
+    const connections = settings.urls.map((url) => new Connection(settings, url));
+    const { loadBalancingConfig, healthCheckConfig } = settings.serviceConfig;
+    this.#picker =
+      loadBalancingConfig === "round_robin"
+        ? new RoundRobin(connections, { retryDelay: settings.retryDelay, healthOf: healthCheckConfig })
+        : new PickFirst(connections);
   }
 
   method(service: ServiceLike | string, options: LooseClientOptions, name: string, kind: MethodKind): CalledMethod {
@@ -42,12 +52,27 @@ export class Caller {
     return this.#described(found, name, kind);
   }
 
-  call(method: CalledMethod, messages: Outgoing<unknown>, options: CallOptions): AsyncIterator<unknown> {
-    return runCall({ method, messages, options, settings: this.#settings, connection: this.#connection });
+  call(method: CalledMethod, messages: Outgoing<unknown>, options: CallOptions): AsyncIterable<unknown> {
+    const { interceptors, metadata: ofChannel } = this.#settings;
+    const ofCall = options.metadata instanceof Metadata ? options.metadata : new Metadata(options.metadata);
+    const fixed = {
+      method,
+      settings: this.#settings,
+      picker: this.#picker,
+      started: performance.now(),
+      parent: currentCall(),
+    };
+    if (interceptors.length === 0) return runCall({ ...fixed, messages, options, metadata: [ofChannel, ofCall] });
+    const { service, name, kind } = method;
+    const metadata = new Metadata([...ofChannel, ...ofCall]);
+    const call: GrpcClientCall = { ...options, service, method: name, kind, metadata };
+    return intercept(interceptors, call, messages, (given) =>
+      runCall({ ...fixed, messages: given, options: call, metadata: [metadata] }),
+    );
   }
 
   close(): void {
-    this.#connection.close();
+    this.#picker.close();
   }
 
   #described(service: DescService, name: string, kind: MethodKind): CalledMethod {

@@ -4,7 +4,10 @@ import { type Check, is } from "../../../kit/options.js";
 import type { Tracer } from "../../../kit/tracer.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { defaultMessageSize } from "../config.js";
+import type { GrpcInterceptor } from "../interceptor.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
+import type { GrpcClientCall } from "./client-types.js";
+import { type GrpcServiceConfig, readServiceConfig } from "./service-config.js";
 
 const isPem: Check<string | Uint8Array> = (value) =>
   value instanceof Uint8Array || is.text(value) === undefined ? undefined : "a non-empty string, or bytes";
@@ -28,8 +31,16 @@ const channelOptions = options("GrpcChannel", {
   retries: option(is.integer(0, 100), 3),
   /** Time before the first further attempt; each one after it waits twice as long, up to 5 s. Default 100 ms. */
   retryDelay: option.duration("100ms", "1ms", "1m"),
+  /** Timeouts and retries by method: a service config of gRPC. It holds in place of `retries` for the methods that it names. */
+  serviceConfig: option.made<GrpcServiceConfig, ReturnType<typeof readServiceConfig>>(
+    is.object,
+    readServiceConfig,
+    readServiceConfig({}),
+  ),
   /** Metadata of every call. */
   metadata: option<MetadataInit>(is.object),
+  /** Functions around every call; the first is the outermost. */
+  interceptors: option<readonly GrpcInterceptor<GrpcClientCall>[]>(is.list(is.function), []),
   /** Largest message in bytes that the server may send, after decompression. Default 4,194,304. */
   maxMessageSize: option(is.integer(1, 0x7fff_ffff), defaultMessageSize),
   /** Compresses messages of 1,024 bytes and more. Default false. */
@@ -48,17 +59,21 @@ export type ChannelOptions = OptionsOf<typeof channelOptions.fields>;
 
 /** Times are in seconds. */
 export interface ChannelSettings extends Omit<SettingsOf<typeof channelOptions.fields>, "metadata" | "tracer"> {
-  readonly url: URL;
+  /** The addresses of the server, at least one. */
+  readonly urls: readonly URL[];
   readonly metadata: Metadata;
   readonly tracer: () => Tracer | null;
 }
 
-export function readChannelOptions(target: string, given?: EitherSpelling<ChannelOptions>): ChannelSettings {
+export function readChannelOptions(
+  target: string | readonly string[],
+  given?: EitherSpelling<ChannelOptions>,
+): ChannelSettings {
   const settings = channelOptions.read([given]);
   const { tracer, metadata } = settings;
   return {
     ...settings,
-    url: readTarget(target),
+    urls: (Array.isArray(target) && target.length > 0 ? target : [target]).map(readTarget),
     metadata: metadata instanceof Metadata ? metadata : new Metadata(metadata),
     tracer: typeof tracer === "function" ? tracer : () => tracer ?? null,
   };

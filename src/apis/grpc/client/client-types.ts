@@ -1,15 +1,20 @@
 import type { Duration } from "../../../kit/duration.js";
-import type { GrpcMessage, MessageInput, MessageOf, MethodLike, ServiceLike } from "../descriptors.js";
+import type { GrpcMessage, MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "../descriptors.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
 /** The options of one call. */
 export interface CallOptions {
   /** Metadata in addition to that of the channel. */
   readonly metadata?: MetadataInit;
-  /** Time until the call fails with DEADLINE_EXCEEDED; 0 for no limit. */
+  /** Time from the start of the call until it fails with DEADLINE_EXCEEDED; 0 for no limit. */
   readonly timeout?: Duration;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
+  /**
+   * False for a call that continues without the call of the handler that makes it. By default it ends with that one: with
+   * its deadline, and when its client cancels.
+   */
+  readonly inherit?: boolean;
   /** True if the call can be repeated: it is, if the server is not available. Default: as the definition says. */
   readonly idempotent?: boolean;
   /** Called with the metadata that the server sends before its first message. */
@@ -17,6 +22,19 @@ export interface CallOptions {
   /** Called with the metadata that the server sends after its last message. */
   readonly onTrailers?: (metadata: Metadata) => void;
 }
+
+/** A call of a client, as its interceptors see it. They can change its options until they call `next()`. */
+export interface GrpcClientCall extends Changeable<CallOptions> {
+  /** The full name of the service. */
+  readonly service: string;
+  /** The name of the method. */
+  readonly method: string;
+  readonly kind: MethodKind;
+  /** The metadata of the channel and of the call. */
+  readonly metadata: Metadata;
+}
+
+type Changeable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Messages for the server: any iterable. */
 export type Outgoing<T> = AsyncIterable<T> | Iterable<T>;

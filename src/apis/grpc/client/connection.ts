@@ -6,19 +6,31 @@ import type { ChannelSettings } from "./channel-options.js";
 /** One connection to the server. It is made when a call needs it, and again after it was lost. */
 export class Connection {
   readonly #settings: ChannelSettings;
+  readonly #url: URL;
   #session: ClientHttp2Session | null = null;
   #connecting: Promise<ClientHttp2Session> | null = null;
   #calls = 0;
   #closed = false;
 
-  constructor(settings: ChannelSettings) {
+  constructor(settings: ChannelSettings, url: URL) {
     this.#settings = settings;
+    this.#url = url;
+  }
+
+  get host(): string {
+    return this.#url.host;
+  }
+
+  /** The session, if there is one that takes calls. */
+  get open(): ClientHttp2Session | null {
+    const session = this.#session;
+    return session === null || session.closed || session.destroyed ? null : session;
   }
 
   /** The session for a new call. Rejects with UNAVAILABLE if there is none within `connectTimeout`. */
   ready(): ClientHttp2Session | Promise<ClientHttp2Session> {
-    const open = this.#session;
-    if (open !== null && !open.closed && !open.destroyed) return open;
+    const { open } = this;
+    if (open !== null) return open;
     if (this.#closed) return Promise.reject(new GrpcError("CANCELLED", "the channel has been closed"));
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
@@ -41,7 +53,8 @@ export class Connection {
   }
 
   #connect(): Promise<ClientHttp2Session> {
-    const { url, tls, connectTimeout } = this.#settings;
+    const { tls, connectTimeout } = this.#settings;
+    const url = this.#url;
     return new Promise((resolve, reject) => {
       const session = http2.connect(url.origin, {
         ...pemOf(tls),

@@ -3,7 +3,9 @@ import { checkedOptions } from "../../../kit/config.js";
 import type { EitherSpelling } from "../../../kit/names.js";
 import { is, show } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
+import { followCalls } from "../current-call.js";
 import type { MethodKind, ServiceLike } from "../descriptors.js";
+import { onlyMessage } from "../interceptor.js";
 import type { Caller } from "./caller.js";
 import { type ChannelOptions, type ChannelSettings, readChannelOptions } from "./channel-options.js";
 import type { CallOptions, GrpcClient, LooseClient, LooseClientOptions, Outgoing } from "./client-types.js";
@@ -23,8 +25,10 @@ export class GrpcChannel {
   #caller: Promise<Caller> | null = null;
   #closed = false;
 
-  constructor(target: string, options?: EitherSpelling<ChannelOptions>) {
+  /** Of several addresses, `loadBalancingConfig` of the service config says which calls go where. */
+  constructor(target: string | readonly string[], options?: EitherSpelling<ChannelOptions>) {
     this.#settings = readChannelOptions(target, options);
+    followCalls();
   }
 
   /** A client of a service with a generated descriptor: its methods are typed. */
@@ -71,12 +75,12 @@ export class GrpcChannel {
     input: unknown,
     given: CallOptions = {},
   ): unknown {
-    const start = async (): Promise<AsyncIterator<unknown>> => {
+    const start = async (): Promise<AsyncIterable<unknown>> => {
       const caller = await this.#connected();
       const messages = kind === "unary" || kind === "server_streaming" ? [input] : (input as Outgoing<unknown>);
       return caller.call(caller.method(service, options, name, kind), messages, given);
     };
-    return kind === "unary" || kind === "client_streaming" ? single(start) : new LazyStream(start);
+    return kind === "unary" || kind === "client_streaming" ? start().then(onlyMessage) : new LazyStream(start);
   }
 
   #connected(): Promise<Caller> {
@@ -94,21 +98,13 @@ async function loadCaller(settings: ChannelSettings): Promise<Caller> {
   }
 }
 
-/** The caller has checked that there is exactly one message. */
-async function single(start: () => Promise<AsyncIterator<unknown>>): Promise<unknown> {
-  const messages = await start();
-  const { value } = await messages.next();
-  await messages.next();
-  return value;
-}
-
 /** A stream of messages that begins with its first use. */
 class LazyStream implements AsyncIterableIterator<unknown> {
-  readonly #start: () => Promise<AsyncIterator<unknown>>;
+  readonly #start: () => Promise<AsyncIterable<unknown>>;
   #messages: Promise<AsyncIterator<unknown>> | null = null;
   #ended = false;
 
-  constructor(start: () => Promise<AsyncIterator<unknown>>) {
+  constructor(start: () => Promise<AsyncIterable<unknown>>) {
     this.#start = start;
   }
 
@@ -118,7 +114,7 @@ class LazyStream implements AsyncIterableIterator<unknown> {
 
   async next(): Promise<IteratorResult<unknown>> {
     if (this.#ended) return { done: true, value: undefined };
-    this.#messages ??= this.#start();
+    this.#messages ??= this.#start().then((messages) => messages[Symbol.asyncIterator]());
     return (await this.#messages).next();
   }
 

@@ -1,27 +1,30 @@
 import type { OutgoingHttpHeaders } from "node:http2";
-import { seconds } from "../../../kit/duration.js";
-import { backoff } from "../../../kit/time/backoff.js";
-import { longestDelay } from "../../../kit/time/within.js";
 import type { Span } from "../../../kit/tracer.js";
+import { clientStreams, serverStreams } from "../bound-method.js";
 import type { Codec } from "../codec/codec.js";
 import type { MethodKind } from "../descriptors.js";
 import { GrpcError } from "../grpc-error.js";
-import { Metadata } from "../metadata.js";
+import { type Metadata, previousAttempts } from "../metadata.js";
 import { GrpcStatus } from "../status.js";
 import { acceptedEncodings, compress, decompress, minimumToCompress } from "../wire/compression.js";
 import { type Frame, frameOf, prefixLength } from "../wire/frames.js";
 import { writeGrpcTimeout } from "../wire/timeout.js";
 import { Attempt } from "./attempt.js";
+import { CallLimits, type LimitedCall } from "./call-limits.js";
 import type { ChannelSettings } from "./channel-options.js";
-import type { CallOptions, Outgoing } from "./client-types.js";
-import type { Connection } from "./connection.js";
+import type { Outgoing } from "./client-types.js";
+import { KeptFrames } from "./kept-frames.js";
+import type { Picker } from "./pick-first.js";
+import { type FailedAttempt, Retries, type RetryPolicy } from "./retries.js";
+import { configOf } from "./service-config.js";
 
-export interface CallParts {
+export interface CallParts extends LimitedCall {
   readonly method: CalledMethod;
   readonly messages: Outgoing<unknown>;
-  readonly options: CallOptions;
+  /** Of the channel, then of the call. */
+  readonly metadata: readonly Metadata[];
   readonly settings: ChannelSettings;
-  readonly connection: Connection;
+  readonly picker: Picker;
 }
 
 /** The longest time between two attempts, in milliseconds. */
@@ -29,15 +32,21 @@ const longestPause = 5_000;
 
 /** Runs a call: the messages of the server, then its end. Attempts that the server has not begun are repeated. */
 export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
-  const { method, settings, options } = parts;
-  const isStream = method.kind === "server_streaming" || method.kind === "bidi_streaming";
-  const limits = new CallLimits(options, isStream || method.kind === "client_streaming" ? 0 : settings.timeout);
+  const { method, settings } = parts;
+  const isStream = serverStreams(method);
+  const { timeout: most = Infinity, retryPolicy } = configOf(settings.serviceConfig, method.service, method.name);
+  const limits = new CallLimits(parts, method.kind === "unary" ? settings.timeout : 0, most);
+  const idempotent = parts.options.idempotent ?? method.idempotent;
+  const retries = new Retries(retryPolicy ?? usualPolicy(settings), settings.serviceConfig.retryThrottling, idempotent);
+  // Without a policy a stream that was sent in part is never repeated.
+  const kept = retryPolicy && clientStreams(method) ? new KeptFrames(parts.messages, encoder(parts)) : null;
   const span = startSpan(parts);
   let received = 0;
   let failure: unknown;
   try {
-    for (let attempt = 0; ; attempt++) {
-      const run = new CallAttempt(parts, limits, span);
+    limits.check();
+    for (;;) {
+      const run = new CallAttempt(parts, limits, span, retries.previous, kept);
       try {
         for await (const message of run.messages()) {
           if (++received > 1 && !isStream)
@@ -46,91 +55,47 @@ export async function* runCall(parts: CallParts): AsyncGenerator<unknown> {
         }
         break;
       } catch (error) {
-        if (attempt >= settings.retries || !run.canRepeat(error)) throw error;
-        await limits.pause(backoff(attempt, settings.retryDelay * 1000, longestPause), error);
+        const pause = retries.pauseAfter(error, run);
+        if (pause === null) throw error;
+        await limits.pause(pause, error);
       } finally {
         run.end();
       }
     }
     if (received === 0 && !isStream) throw new GrpcError("UNIMPLEMENTED", "the server sent no message");
+    retries.succeeded();
   } catch (error) {
     failure = error;
     throw error;
   } finally {
+    kept?.end();
     limits.end();
     endSpan(span, failure);
   }
 }
 
-/** The deadline and the signal of a call. */
-class CallLimits {
-  readonly #deadline: number | null;
-  readonly #timer: NodeJS.Timeout | undefined;
-  readonly #signal: AbortSignal | undefined;
-  readonly #listeners = new Set<(error: GrpcError) => void>();
-  readonly #onAbort = (): void =>
-    this.#fail(new GrpcError("CANCELLED", "the call was cancelled", { cause: this.#signal?.reason }));
-  #failure: GrpcError | null = null;
-
-  constructor({ timeout, signal }: CallOptions, usual: number) {
-    const limit = seconds(timeout ?? usual) * 1000;
-    this.#deadline = limit > 0 ? performance.now() + limit : null;
-    this.#signal = signal;
-    if (limit > 0) {
-      this.#timer = setTimeout(
-        () => this.#fail(new GrpcError("DEADLINE_EXCEEDED", "the deadline has passed")),
-        Math.min(limit, longestDelay),
-      );
-    }
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener("abort", this.#onAbort);
-  }
-
-  /** Milliseconds that are left; null for no limit. */
-  get left(): number | null {
-    return this.#deadline === null ? null : Math.max(0, this.#deadline - performance.now());
-  }
-
-  /** Calls back with the error of a call that is over. Returns a function that ends it. */
-  onOver(listener: (error: GrpcError) => void): () => void {
-    if (this.#failure !== null) listener(this.#failure);
-    else this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Waits; throws when the call is over meanwhile. `cause` is the error of the last attempt. */
-  pause(milliseconds: number, cause: unknown): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const left = this.left;
-      // The next attempt could not begin: the reason of the last one is the better message.
-      if (left !== null && left <= milliseconds) return reject(cause);
-      const timer = setTimeout(() => {
-        forget();
-        resolve();
-      }, milliseconds);
-      const forget = this.onOver((error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
-    });
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-  }
-
-  #fail(error: GrpcError): void {
-    this.#failure ??= error;
-    for (const listener of this.#listeners) listener(this.#failure);
-  }
+/** The policy of calls that the service config does not name. */
+function usualPolicy({ retries, retryDelay }: ChannelSettings): RetryPolicy {
+  return {
+    attempts: retries + 1,
+    first: retryDelay * 1000,
+    longest: longestPause,
+    factor: 2,
+    jitter: 0.5,
+    codes: unavailable,
+    onlySafe: true,
+  };
 }
 
+const unavailable: ReadonlySet<number> = new Set([GrpcStatus.UNAVAILABLE]);
+
 /** One attempt, with its messages in both directions. */
-class CallAttempt {
+class CallAttempt implements FailedAttempt {
   readonly #parts: CallParts;
   readonly #limits: CallLimits;
   readonly #span: Span | null;
+  readonly #previous: number;
+  readonly #kept: KeptFrames | null;
   #attempt: Attempt | null = null;
   #release: (() => void) | null = null;
   #forget: (() => void) | null = null;
@@ -138,15 +103,17 @@ class CallAttempt {
   #sendError: unknown = null;
   #done = false;
 
-  constructor(parts: CallParts, limits: CallLimits, span: Span | null) {
+  constructor(parts: CallParts, limits: CallLimits, span: Span | null, previous: number, kept: KeptFrames | null) {
     this.#parts = parts;
     this.#limits = limits;
     this.#span = span;
+    this.#previous = previous;
+    this.#kept = kept;
   }
 
   async *messages(): AsyncGenerator<unknown> {
-    const { connection, settings, options } = this.#parts;
-    const session = await this.#unlessOver(connection.ready());
+    const { picker, settings, options } = this.#parts;
+    const { connection, session } = await this.#unlessOver(picker.pick());
     this.#release = connection.begin(session);
     const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) =>
       options.onHeaders?.(metadata),
@@ -169,15 +136,18 @@ class CallAttempt {
     options.onTrailers?.(attempt.trailers);
   }
 
-  /** True if the same call can be sent again: the server has not begun it, or it may be repeated. */
-  canRepeat(error: unknown): boolean {
-    const { method, options } = this.#parts;
-    if (!(error instanceof GrpcError) || error.grpcCode !== GrpcStatus.UNAVAILABLE) return false;
+  get repeatable(): boolean {
     const attempt = this.#attempt;
     if (attempt === null) return true;
-    const once = method.kind === "unary" || method.kind === "server_streaming";
-    if (!once || attempt.committed) return false;
-    return attempt.refused || (options.idempotent ?? method.idempotent);
+    return !attempt.committed && (this.#kept?.complete ?? !clientStreams(this.#parts.method));
+  }
+
+  get unseen(): boolean {
+    return this.#attempt === null || this.#attempt.refused;
+  }
+
+  get refused(): boolean {
+    return this.#attempt?.refused ?? false;
   }
 
   /** Also for a consumer that stops early: the server learns that nobody listens. */
@@ -198,28 +168,21 @@ class CallAttempt {
 
   async #send(attempt: Attempt): Promise<void> {
     const { messages, method } = this.#parts;
+    const encode = encoder(this.#parts);
     try {
-      if (Array.isArray(messages) && messages.length === 1) {
-        attempt.end(await this.#encode(messages[0]));
+      if (this.#kept !== null) {
+        for await (const frame of this.#kept) if (!(await attempt.write(frame))) return;
+      } else if (Array.isArray(messages) && messages.length === 1) {
+        attempt.end(await encode(messages[0]));
         return;
+      } else {
+        for await (const message of messages) if (!(await attempt.write(await encode(message)))) return;
       }
-      for await (const message of messages) if (!(await attempt.write(await this.#encode(message)))) return;
       attempt.end();
     } catch (error) {
       this.#sendError = error;
       attempt.cancel(new GrpcError("CANCELLED", `the messages of ${method.name} failed`, { cause: error }));
     }
-  }
-
-  async #encode(message: unknown): Promise<Uint8Array> {
-    const frame = this.#parts.method.input.encode(message);
-    const size = frame.length - prefixLength;
-    if (this.#parts.settings.compression && size >= minimumToCompress) {
-      return frameOf(await compress(frame.subarray(prefixLength), "gzip"), 1);
-    }
-    frame[0] = 0;
-    frame.writeUInt32BE(size, 1);
-    return frame;
   }
 
   async #decode(frame: Frame, attempt: Attempt): Promise<unknown> {
@@ -240,7 +203,7 @@ class CallAttempt {
   }
 
   #headers(): OutgoingHttpHeaders {
-    const { method, options, settings } = this.#parts;
+    const { method, settings } = this.#parts;
     const headers: OutgoingHttpHeaders = {
       ":method": "POST",
       ":path": `/${method.service}/${method.name}`,
@@ -250,11 +213,11 @@ class CallAttempt {
       "grpc-accept-encoding": acceptedEncodings,
       ...(settings.compression && { "grpc-encoding": "gzip" }),
     };
+    if (this.#previous > 0) headers[previousAttempts] = String(this.#previous);
     const { left } = this.#limits;
     if (left !== null) headers["grpc-timeout"] = writeGrpcTimeout(left);
     if (this.#span !== null) Object.assign(headers, this.#span.headers());
-    const given = options.metadata instanceof Metadata ? options.metadata : new Metadata(options.metadata);
-    for (const metadata of [settings.metadata, given]) {
+    for (const metadata of this.#parts.metadata) {
       for (const [name, value] of metadata.wire()) {
         const known = headers[name];
         headers[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [String(known)]), value];
@@ -264,9 +227,23 @@ class CallAttempt {
   }
 }
 
+/** Makes frames of messages. */
+function encoder({ method, settings }: CallParts): (message: unknown) => Promise<Uint8Array> {
+  return async (message) => {
+    const frame = method.input.encode(message);
+    const size = frame.length - prefixLength;
+    if (settings.compression && size >= minimumToCompress) {
+      return frameOf(await compress(frame.subarray(prefixLength), "gzip"), 1);
+    }
+    frame[0] = 0;
+    frame.writeUInt32BE(size, 1);
+    return frame;
+  };
+}
+
 function startSpan({ method, settings }: CallParts): Span | null {
   const { service, name } = method;
-  const { hostname, port, protocol } = settings.url;
+  const { hostname, port, protocol } = settings.urls[0]!;
   return (
     settings.tracer()?.start(
       `${service}/${name}`,

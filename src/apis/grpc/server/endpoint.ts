@@ -1,6 +1,7 @@
 import type { Response } from "../../../http/response.js";
 import { isPromise } from "../../../kit/is-promise.js";
 import { clientStreams, serverStreams } from "../bound-method.js";
+import { insideCall } from "../current-call.js";
 import type { Frame } from "../wire/frames.js";
 import type { Exchange } from "./exchange.js";
 import { ResponseFrames } from "./response-frames.js";
@@ -80,7 +81,7 @@ class SingleRun {
   handle(message: unknown): void {
     const { method, call } = this.#exchange;
     try {
-      const result = method.handler(message, call, this.#injected);
+      const result = insideCall(call, () => method.handler(message, call, this.#injected));
       if (isPromise(result)) {
         Promise.resolve(result).then(
           (value) => this.#send(value),

@@ -3,6 +3,7 @@ import { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
 import { clientLeft } from "../../../server/client-left.js";
 import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/streams.js";
+import { insideCall } from "../current-call.js";
 import { GrpcError } from "../grpc-error.js";
 import { acceptedEncodings } from "../wire/compression.js";
 import { formatOf, readWire, type Wire } from "../wire/wire.js";
@@ -67,7 +68,7 @@ function call(
     if (exchange.running) exchange.onSettled = ended;
     else ended();
   });
-  const response = pipeline.dispatch(request);
+  const response = insideCall(exchange.call, () => pipeline.dispatch(request));
   const send = (given: Response): void => {
     try {
       made.send(given);

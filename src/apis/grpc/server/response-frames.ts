@@ -1,4 +1,5 @@
 import { isPromise } from "../../../kit/is-promise.js";
+import { insideCall } from "../current-call.js";
 import type { Exchange } from "./exchange.js";
 
 type Piece = IteratorResult<Uint8Array>;
@@ -63,7 +64,7 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
         },
       };
       this.#wake = wake;
-      const frame = (this.#frame ??= this.#make());
+      const frame = (this.#frame ??= insideCall(this.#exchange.call, () => this.#make()));
       frame.then(
         (piece) => {
           if (this.#wake !== wake) return;

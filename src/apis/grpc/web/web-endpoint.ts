@@ -4,6 +4,7 @@ import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
 import type { Middleware } from "../../../pipeline/middleware.js";
 import type { BoundMethod } from "../bound-method.js";
+import { insideCall } from "../current-call.js";
 import { answerCall } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
 import { openWeb } from "./web-request.js";
@@ -36,8 +37,8 @@ function protocol(method: BoundMethod, mask: boolean): Middleware {
     early: true,
     wrap: (next) => (request) => {
       const exchange = open(request, method);
-      const response = next(request);
-      if (exchange === null) return response;
+      if (exchange === null) return next(request);
+      const response = insideCall(exchange.call, () => next(request));
       const finish = (made: Response): Response => webResponse(exchange, made, mask);
       return response instanceof Promise ? response.then(finish) : finish(response);
     },
