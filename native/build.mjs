@@ -17,7 +17,8 @@ export const target = join(here, "build", `wire-${process.platform}-${process.ar
 /** Resolves to the path of the addon; rejects with a reason. Builds nothing if the file is newer than its sources. */
 export async function buildNative({ out = target, flags = [], again = false } = {}) {
   if (process.platform !== "linux") throw new Error(`the native transport needs Linux; this is ${process.platform}`);
-  if (!again && existsSync(out) && sources.every((source) => statSync(out).mtimeMs > statSync(source).mtimeMs)) return out;
+  if (!again && existsSync(out) && sources.every((source) => statSync(out).mtimeMs > statSync(source).mtimeMs))
+    return out;
   const headers = findHeaders();
   if (headers === undefined) {
     throw new Error("the headers of Node.js (node_api.h, uv.h) were not found; npx node-gyp install downloads them");
