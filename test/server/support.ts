@@ -11,7 +11,7 @@ import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
 import { findAddon } from "../../src/server/native/addon.js";
 import { nativeTransport } from "../../src/server/native/transport.js";
-import { wireOf } from "../../src/server/native/wire.js";
+import { type Wire, wireOf } from "../../src/server/native/wire.js";
 import { createNodeTransport } from "../../src/server/node/transport.js";
 import type {
   Dispatch,
@@ -35,12 +35,12 @@ export const withoutNative: string | undefined = engines[0]!.missing;
 /** Runs tests with each engine of the native transport; `%s` in the title is its name. */
 export function onEachEngine(
   title: string,
-  tests: (factory: TransportFactory, engine: string) => void,
+  tests: (factory: TransportFactory, engine: string, wire: Wire | string) => void,
   options: { readonly timeout?: number } = {},
 ): void {
   for (const { engine, wire, missing } of engines) {
     const factory = nativeTransport(() => wire);
-    describe.skipIf(missing !== undefined)(title.replace("%s", engine), options, () => tests(factory, engine));
+    describe.skipIf(missing !== undefined)(title.replace("%s", engine), options, () => tests(factory, engine, wire));
   }
 }
 

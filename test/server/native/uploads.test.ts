@@ -47,6 +47,27 @@ onEachEngine("slow readers of native uploads with %s", (factory) => {
     goOn();
     expect(new Set(await Promise.all(results))).toEqual(new Set([`${size} bytes;`]));
   });
+
+  it("A client that sends a body that nobody reads has to wait", async () => {
+    const most = 256 * 1024 * 1024;
+    const { address, client } = await start(factory, async (request) => {
+      request.source.body?.stream(most);
+      return request.path === "/" ? new Response("other") : new Promise<Response>(() => {});
+    });
+    const socket = connect(address.port, address.host).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write(`POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: ${most}\r\n\r\n`);
+    const piece = Buffer.alloc(256 * 1024);
+    const other = await client();
+    let taken = 0;
+    // Until a piece is not taken while another client is served many times.
+    for (let left = most / 2, served = 0, rest = 1; rest > 0 && taken < left; ) {
+      socket.write(piece, () => void (taken += piece.length));
+      const wanted = taken + piece.length;
+      for (rest = 50; rest > 0 && taken < wanted; rest--) await other.send(get("/")).responses(++served);
+    }
+    expect(taken).toBeLessThan(most / 2);
+  });
 });
 
 /** The body of the response; nothing if the connection ends without one. */
