@@ -1,5 +1,5 @@
 // Rings of io_uring through plain system calls, and the trial that decides whether they are used. Knows nothing of connections.
-// Without the header of a Linux of 6.0 or later, RINGS is 0: the addon is built with epoll alone.
+// With the header of a Linux before 6.0, RINGS is 0: the addon is built with epoll alone. The rings run on Linux 6.10 or later.
 #ifndef STOA_URING_H
 #define STOA_URING_H
 
@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define SINCE_6_10 (1U << 14) // IORING_FEAT_RECVSEND_BUNDLE: earlier, one connection could fill all buffers at once
 #define RING_BUFFERS 256 // a power of two
 #define RING_BUFFER 4096 // bytes of each
 
@@ -64,7 +65,7 @@ static int ring_open(ring *r, unsigned entries, unsigned results) {
   struct io_uring_params p = {.flags = flags, .cq_entries = results};
   r->fd = (int)syscall(__NR_io_uring_setup, entries, &p);
   if (r->fd < 0) return -errno;
-  unsigned wanted = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_CQE_SKIP;
+  unsigned wanted = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_CQE_SKIP | SINCE_6_10;
   if ((p.features & wanted) != wanted) return ring_close(r), -ENOSYS;
   size_t first = p.sq_off.array + p.sq_entries * sizeof(unsigned);
   size_t second = p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe);
