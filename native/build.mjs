@@ -9,15 +9,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const source = join(here, "wire.c");
+const sources = ["wire.c", "uring.h"].map((name) => join(here, name));
 
 /** The file that src/server/native/addon.ts looks for. */
 export const target = join(here, "build", `wire-${process.platform}-${process.arch}.node`);
 
-/** Resolves to the path of the addon; rejects with a reason. Builds nothing if the file is newer than its source. */
+/** Resolves to the path of the addon; rejects with a reason. Builds nothing if the file is newer than its sources. */
 export async function buildNative({ out = target, flags = [], again = false } = {}) {
   if (process.platform !== "linux") throw new Error(`the native transport needs Linux; this is ${process.platform}`);
-  if (!again && existsSync(out) && statSync(out).mtimeMs > statSync(source).mtimeMs) return out;
+  if (!again && existsSync(out) && sources.every((source) => statSync(out).mtimeMs > statSync(source).mtimeMs))
+    return out;
   const headers = findHeaders();
   if (headers === undefined) {
     throw new Error("the headers of Node.js (node_api.h, uv.h) were not found; npx node-gyp install downloads them");
@@ -27,7 +28,7 @@ export async function buildNative({ out = target, flags = [], again = false } = 
   const unfinished = `${out}.${process.pid}`;
   const given = process.env.CFLAGS?.split(" ").filter(Boolean) ?? [];
   const usual = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-fvisibility=hidden", "-fstack-protector-strong"];
-  const args = [...usual, ...given, ...flags, "-shared", "-fPIC", `-I${headers}`, source, "-o", unfinished];
+  const args = [...usual, ...given, ...flags, "-shared", "-fPIC", `-I${headers}`, sources[0], "-o", unfinished];
   try {
     await compile(process.env.CC || "cc", args);
     renameSync(unfinished, out);

@@ -1,4 +1,8 @@
-// Moves bytes between sockets and JavaScript; knows nothing of HTTP. Linux (epoll), Node-API 8.
+// Moves bytes between sockets and JavaScript; knows nothing of HTTP. Linux, Node-API 8.
+//
+// Two engines. epoll: a system call for each read and each write. io_uring, where the system allows it: receives into buffers
+// of this file, from which the bytes are copied, and sends the responses of one call in one system call. Both accept, and wait
+// for clients that do not read, with epoll: a listening socket in a ring would stay bound after its descriptor is closed.
 //
 // One `wire` serves one environment (the main thread, or a worker thread). All memory that JavaScript shares with it is
 // allocated by JavaScript and referenced here until the environment ends:
@@ -31,6 +35,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <uv.h>
+#include "uring.h"
 
 #define SLOT_BITS 18
 #define MAX_SLOTS (1 << SLOT_BITS)
@@ -43,12 +48,22 @@
 #define MAX_BATCH 64              // events of one call, if requests are short
 #define SLOW_BATCH 500000         // nanoseconds of one call, beyond which the next has fewer events
 #define MAX_PENDING (1 << 30)
-#define INTERFACE 1 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
+#define RING_REQUESTS 256
+#define RING_RESULTS 4096
+#define MAX_SENDS 64 // in one system call
+#define INTERFACE 2 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
 
 enum { OPENED, DATA, ENDED, GONE, DRAINED, BEHIND, REFUSED };
 enum { CLOSE, RESET, END, PAUSE, RESUME };
-enum { KEY_CONNECTION, KEY_LISTENER, KEY_WAKE };
-enum { DUE_GONE = 1, DUE_BEHIND = 2 };
+enum { ANY_ENGINE, EPOLL, IO_URING };
+enum { KEY_CONNECTION, KEY_LISTENER, KEY_WAKE, KEY_RECEIVE, KEY_CANCEL };
+enum { DUE_GONE = 1, DUE_BEHIND = 2, DUE_INPUT = 4 };
+enum { GOES_ON, HAS_ENDED, HAS_FAILED };
+
+typedef struct {
+  char *memory;
+  size_t start, length, size;
+} queue;
 
 typedef struct conn {
   int fd;              // -1 once it is closed
@@ -57,8 +72,13 @@ typedef struct conn {
   uint32_t watched;    // the events that epoll reports; 0 if it is not in epoll
   uint8_t used, paused, input_ended, ending, shut;
   uint8_t due, listed; // events that wait for the next call; in the list of such connections
-  char *out;           // bytes that the system has not taken
-  size_t out_start, out_length, out_size;
+  queue out;           // bytes that the system has not taken
+  // With io_uring:
+  uint8_t receiving, cancelling; // the ring has a request for it: its slot stays taken; that request is asked to end
+  uint8_t sending;               // it is in the batch that is being gathered
+  uint8_t held_end;              // what follows the bytes that are held: an end or a failure
+  queue held;                    // bytes that were received and cannot be told yet
+  uint64_t told;                 // the last call that told of input
   struct conn *next_free, *next_due;
 } conn;
 
@@ -73,7 +93,8 @@ typedef struct {
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
   uv_poll_t poll;
-  int epoll, wake, spare, closing, turning, live, batch;
+  int epoll, wake, spare, closing, turning, calling, live, batch, engine, handles;
+  uint64_t calls;
   int32_t *events, *index, *pending, *state;
   size_t max_events, max_index, slots;
   char *slab, *out;
@@ -83,7 +104,15 @@ typedef struct {
   size_t table_used;
   conn *free_list, *due_first, *due_last;
   listener listeners[MAX_LISTENERS];
+#if RINGS
+  uv_poll_t ring_poll;
+  ring input, output;  // `output` holds nothing between two calls of this file
+  unsigned in_flight;  // requests to receive
+#endif
 } wire;
+
+static void receive_with_ring(wire *w, conn *c);
+static void cancel_in_ring(wire *w, conn *c);
 
 // --- Connections
 
@@ -142,28 +171,47 @@ static void unwatch(wire *w, conn *c) {
 static void close_descriptor(wire *w, conn *c) {
   if (c->fd < 0) return;
   unwatch(w, c);
+  if (c->receiving) {
+    cancel_in_ring(w, c);
+    if (!c->cancelling) shutdown(c->fd, SHUT_RDWR); // this ends the request too
+  }
   close(c->fd);
   c->fd = -1;
 }
 
+static void drop(queue *q) {
+  free(q->memory);
+  *q = (queue){0};
+}
+
 static void drop_out(wire *w, conn *c) {
-  free(c->out);
-  c->out = NULL;
-  c->out_start = c->out_length = c->out_size = 0;
+  drop(&c->out);
   w->pending[slot_of(c)] = 0;
+}
+
+static void free_slot(wire *w, conn *c) {
+  uint32_t generation = ((uint32_t)c->id >> SLOT_BITS) + 1;
+  c->id = (int32_t)(((generation % GENERATIONS) << SLOT_BITS) | (uint32_t)slot_of(c));
+  c->next_free = w->free_list;
+  w->free_list = c;
 }
 
 static void release(wire *w, conn *c) {
   close_descriptor(w, c);
   drop_out(w, c);
+  drop(&c->held);
   listener *l = find_listener(w, c->listener);
   if (l != NULL) l->open--;
   c->used = c->due = 0;
-  uint32_t generation = ((uint32_t)c->id >> SLOT_BITS) + 1;
-  c->id = (int32_t)(((generation % GENERATIONS) << SLOT_BITS) | (uint32_t)slot_of(c));
-  c->next_free = w->free_list;
-  w->free_list = c;
   add_live(w, -1);
+  if (!c->receiving) free_slot(w, c);
+}
+
+// There is another turn soon.
+static void wake(wire *w) {
+  uint64_t one = 1;
+  ssize_t ignored = write(w->wake, &one, sizeof one);
+  (void)ignored;
 }
 
 static void add_due(wire *w, conn *c, uint8_t what) {
@@ -175,24 +223,27 @@ static void add_due(wire *w, conn *c, uint8_t what) {
     else w->due_first = c;
     w->due_last = c;
   }
-  if (!w->turning) {
-    uint64_t one = 1;
-    ssize_t ignored = write(w->wake, &one, sizeof one);
-    (void)ignored;
-  }
+  if (!w->turning) wake(w);
 }
 
 // JavaScript hears of it in the next call. Until then the slot stays taken, so that its id means nothing else.
 static void break_off(wire *w, conn *c) {
   close_descriptor(w, c);
   drop_out(w, c);
+  drop(&c->held);
   add_due(w, c, DUE_GONE);
 }
 
 // Nothing is watched for nothing: a closed peer would be reported for ever.
 static void watch(wire *w, conn *c) {
   if (c->fd < 0) return;
-  uint32_t wanted = (!c->paused && !c->input_ended ? EPOLLIN : 0) | (c->out_length > 0 ? EPOLLOUT : 0);
+  int input = !c->paused && !c->input_ended && c->held_end == GOES_ON;
+  if (w->engine == IO_URING && input != c->receiving) {
+    if (input) receive_with_ring(w, c);
+    else cancel_in_ring(w, c);
+    if (c->fd < 0) return;
+  }
+  uint32_t wanted = (input && w->engine == EPOLL ? EPOLLIN : 0) | (c->out.length > 0 ? EPOLLOUT : 0);
   if (wanted == c->watched) return;
   struct epoll_event e = {.events = wanted, .data.u64 = ((uint64_t)KEY_CONNECTION << 32) | (uint32_t)c->id};
   int operation = wanted == 0 ? EPOLL_CTL_DEL : c->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
@@ -217,6 +268,8 @@ static conn *admit(wire *w, int fd, int32_t from) {
   c->watched = 0;
   c->used = 1;
   c->paused = c->input_ended = c->ending = c->shut = c->due = 0;
+  c->receiving = c->cancelling = c->sending = c->held_end = 0;
+  c->told = 0;
   w->pending[slot_of(c)] = 0;
   listener *l = find_listener(w, from);
   if (l != NULL) l->open++;
@@ -227,22 +280,22 @@ static conn *admit(wire *w, int fd, int32_t from) {
 
 // --- Writing
 
-static int keep(conn *c, const char *bytes, size_t length) {
-  if (c->out_length + length > MAX_PENDING) return -1;
-  if (c->out_start + c->out_length + length > c->out_size) {
-    if (c->out_start > 0) memmove(c->out, c->out + c->out_start, c->out_length);
-    c->out_start = 0;
-    if (c->out_length + length > c->out_size) {
-      size_t size = c->out_length + length;
-      if (c->out_length > 0) size += size / 2;
-      char *larger = realloc(c->out, size);
+static int keep(queue *q, const char *bytes, size_t length) {
+  if (q->length + length > MAX_PENDING) return -1;
+  if (q->start + q->length + length > q->size) {
+    if (q->start > 0) memmove(q->memory, q->memory + q->start, q->length);
+    q->start = 0;
+    if (q->length + length > q->size) {
+      size_t size = q->length + length;
+      if (q->length > 0) size += size / 2;
+      char *larger = realloc(q->memory, size);
       if (larger == NULL) return -1;
-      c->out = larger;
-      c->out_size = size;
+      q->memory = larger;
+      q->size = size;
     }
   }
-  memcpy(c->out + c->out_start + c->out_length, bytes, length);
-  c->out_length += length;
+  memcpy(q->memory + q->start + q->length, bytes, length);
+  q->length += length;
   return 0;
 }
 
@@ -255,31 +308,32 @@ static ssize_t send_now(int fd, struct iovec *parts, int count) {
   return sent;
 }
 
-static void send_parts(wire *w, conn *c, struct iovec *parts, int count) {
-  if (c->fd < 0 || c->ending) return;
-  size_t sent = 0;
-  size_t before = c->out_length;
-  if (before == 0) {
-    ssize_t taken = send_now(c->fd, parts, count);
-    if (taken < 0) {
-      break_off(w, c);
-      return;
-    }
-    sent = (size_t)taken;
+// Keeps what the system has not taken of the parts; `taken` is below 0 if the connection is broken.
+static void sent_parts(wire *w, conn *c, const struct iovec *parts, int count, ssize_t taken) {
+  if (taken < 0) {
+    break_off(w, c);
+    return;
   }
+  size_t sent = (size_t)taken;
+  size_t before = c->out.length;
   for (int i = 0; i < count; i++) {
     size_t skipped = sent < parts[i].iov_len ? sent : parts[i].iov_len;
     sent -= skipped;
     if (skipped == parts[i].iov_len) continue;
-    if (keep(c, (char *)parts[i].iov_base + skipped, parts[i].iov_len - skipped) != 0) {
+    if (keep(&c->out, (char *)parts[i].iov_base + skipped, parts[i].iov_len - skipped) != 0) {
       break_off(w, c);
       return;
     }
   }
-  if (c->out_length == 0) return;
-  w->pending[slot_of(c)] = (int32_t)c->out_length;
+  if (c->out.length == 0) return;
+  w->pending[slot_of(c)] = (int32_t)c->out.length;
   watch(w, c);
   if (before == 0 && c->fd >= 0) add_due(w, c, DUE_BEHIND);
+}
+
+static void send_parts(wire *w, conn *c, struct iovec *parts, int count) {
+  if (c->fd < 0 || c->ending) return;
+  sent_parts(w, c, parts, count, c->out.length == 0 ? send_now(c->fd, parts, count) : 0);
 }
 
 // A range of `out`; 0 if it is none.
@@ -298,12 +352,35 @@ static int32_t ranges(wire *w) {
   return count < 0 ? 0 : count > most ? most : count;
 }
 
+typedef struct {
+  conn *to[MAX_SENDS];
+  struct iovec parts[MAX_SENDS];
+  int count;
+} sends;
+
+static void send_batch(wire *w, sends *batch);
+
 static void send_ranges(wire *w, int32_t count) {
+  sends batch = {.count = 0};
   for (int32_t i = 0; i < count; i++) {
     conn *c;
     struct iovec part;
-    if (range_of(w, i, &c, &part)) send_parts(w, c, &part, 1);
+    if (!range_of(w, i, &c, &part)) continue;
+    if (w->engine == EPOLL || count == 1) {
+      send_parts(w, c, &part, 1);
+      continue;
+    }
+    // One for each connection: the second would leave even if the first does not leave as a whole.
+    if (batch.count == MAX_SENDS || c->sending) send_batch(w, &batch);
+    if (c->fd < 0 || c->ending || c->out.length > 0) {
+      send_parts(w, c, &part, 1);
+      continue;
+    }
+    c->sending = 1;
+    batch.to[batch.count] = c;
+    batch.parts[batch.count++] = part;
   }
+  if (batch.count > 0) send_batch(w, &batch);
   w->index[0] = 0;
 }
 
@@ -323,9 +400,49 @@ static void add_event(wire *w, int32_t id, int32_t kind, int32_t a, int32_t b) {
   w->count++;
 }
 
+static void tell_bytes(wire *w, conn *c, const char *bytes, size_t length) {
+  memcpy(w->slab + w->slab_used, bytes, length);
+  add_event(w, c->id, DATA, (int32_t)w->slab_used, (int32_t)length);
+  w->slab_used += (length + 7) & ~(size_t)7;
+  if (w->slab_used > w->slab_size) w->slab_used = w->slab_size;
+  c->told = w->calls;
+}
+
+static void tell_end(wire *w, conn *c) {
+  c->input_ended = 1;
+  add_event(w, c->id, ENDED, 0, 0);
+  if (c->shut) break_off(w, c);
+  else watch(w, c);
+}
+
+// One event of input for each connection and call: JavaScript may pause or detach it when it hears of the first.
+static void tell_held(wire *w, conn *c) {
+  if (c->paused || c->fd < 0) return;
+  size_t room = w->slab_size - w->slab_used;
+  size_t length = c->held.length < MAX_READ ? c->held.length : MAX_READ;
+  if (c->told == w->calls || (w->count > 0 && room < length)) {
+    add_due(w, c, DUE_INPUT);
+    return;
+  }
+  if (length > room) length = room;
+  if (length > 0) {
+    tell_bytes(w, c, c->held.memory + c->held.start, length);
+    c->held.start += length;
+    c->held.length -= length;
+    if (c->held.length == 0) drop(&c->held);
+    if (c->held.length > 0 || c->held_end != GOES_ON) add_due(w, c, DUE_INPUT);
+  } else if (c->held_end == HAS_ENDED) {
+    tell_end(w, c);
+  } else if (c->held_end == HAS_FAILED) {
+    break_off(w, c);
+  }
+}
+
 static void collect_due(wire *w) {
-  while (w->due_first != NULL && (size_t)w->count < w->max_events) {
-    conn *c = w->due_first;
+  // Those that are added meanwhile wait for the next call.
+  conn *last = w->due_last;
+  for (conn *c = NULL; c != last && (size_t)w->count + 2 <= w->max_events;) {
+    c = w->due_first;
     w->due_first = c->next_due;
     if (w->due_first == NULL) w->due_last = NULL;
     c->listed = 0;
@@ -335,9 +452,10 @@ static void collect_due(wire *w) {
     if (due & DUE_GONE) {
       add_event(w, c->id, GONE, 0, 0);
       release(w, c);
-    } else if ((due & DUE_BEHIND) && c->out_length > 0) {
-      add_event(w, c->id, BEHIND, 0, 0);
+      continue;
     }
+    if (due & DUE_INPUT) tell_held(w, c);
+    if ((due & DUE_BEHIND) && c->out.length > 0) add_event(w, c->id, BEHIND, 0, 0);
   }
 }
 
@@ -360,13 +478,18 @@ static void call(wire *w, int count) {
 
 // Calls JavaScript with the events so far and sends what it has written, until nothing is left to tell.
 static void deliver(wire *w) {
-  collect_due(w);
-  while (w->count > 0 && !w->closing) {
+  for (;;) {
+    collect_due(w);
+    if (w->closing || (w->count == 0 && w->due_first == NULL)) return;
+    if (w->count == 0) continue;
     int count = w->count;
     uint64_t began = uv_hrtime();
     w->count = 0;
     w->state[0] = 1;
+    w->calling = 1;
     call(w, count);
+    w->calling = 0;
+    w->calls++;
     w->slab_used = 0;
     if (w->closing) return;
     send_out(w);
@@ -374,7 +497,6 @@ static void deliver(wire *w) {
     // What slow handlers have written should not wait for those of many other connections.
     if (uv_hrtime() - began > SLOW_BATCH) w->batch = w->batch > 1 ? w->batch / 2 : 1;
     else if (w->batch < MAX_BATCH) w->batch *= 2;
-    collect_due(w);
   }
 }
 
@@ -386,30 +508,28 @@ static void receive(wire *w, conn *c) {
     w->slab_used += ((size_t)length + 7) & ~(size_t)7;
     if (w->slab_used > w->slab_size) w->slab_used = w->slab_size;
   } else if (length == 0) {
-    c->input_ended = 1;
-    add_event(w, c->id, ENDED, 0, 0);
-    if (c->shut) break_off(w, c);
-    else watch(w, c);
+    tell_end(w, c);
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
     break_off(w, c);
   }
 }
 
 static void send_pending(wire *w, conn *c) {
-  struct iovec part = {.iov_base = c->out + c->out_start, .iov_len = c->out_length};
+  struct iovec part = {.iov_base = c->out.memory + c->out.start, .iov_len = c->out.length};
   ssize_t sent = send_now(c->fd, &part, 1);
   if (sent < 0) {
     break_off(w, c);
     return;
   }
-  c->out_start += (size_t)sent;
-  c->out_length -= (size_t)sent;
-  w->pending[slot_of(c)] = (int32_t)c->out_length;
-  if (c->out_length > 0) return;
+  c->out.start += (size_t)sent;
+  c->out.length -= (size_t)sent;
+  w->pending[slot_of(c)] = (int32_t)c->out.length;
+  if (c->out.length > 0) return;
   drop_out(w, c);
   watch(w, c);
   if (c->fd < 0) return;
   add_event(w, c->id, DRAINED, 0, 0);
+  c->told = w->calls;
   if (c->ending) shut(w, c);
 }
 
@@ -448,6 +568,12 @@ static void accept_all(wire *w, int32_t id) {
   }
 }
 
+static int needs_call(const wire *w) {
+  return w->count >= w->batch || (size_t)w->count + 4 > w->max_events || w->slab_size - w->slab_used < MIN_READ;
+}
+
+static void end_turn(wire *w);
+
 static void on_poll(uv_poll_t *handle, int status, int ready) {
   (void)status;
   (void)ready;
@@ -465,32 +591,262 @@ static void on_poll(uv_poll_t *handle, int status, int ready) {
       (void)ignored;
       continue;
     }
-    if (w->count >= w->batch || (size_t)w->count + 4 > w->max_events || w->slab_size - w->slab_used < MIN_READ) {
-      deliver(w);
-    }
+    if (needs_call(w)) deliver(w);
     if (kind == KEY_LISTENER) {
       accept_all(w, id);
       continue;
     }
     conn *c = find(w, id);
     if (c == NULL || c->fd < 0) continue;
-    if (c->out_length > 0 && (found[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
+    if (c->out.length > 0 && (found[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
       send_pending(w, c);
       // JavaScript may detach the connection when it hears of this: bytes in the same call would be lost.
-      if (c->out_length == 0) continue;
+      if (c->out.length == 0) continue;
     }
-    if (c->fd < 0 || c->paused || c->input_ended) continue;
+    if (w->engine != EPOLL || c->fd < 0 || c->paused || c->input_ended) continue;
     if (found[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) receive(w, c);
   }
+  end_turn(w);
+}
+
+// --- io_uring
+
+#if RINGS
+static uint64_t key_of(const conn *c, uint32_t kind) { return ((uint64_t)kind << 32) | (uint32_t)c->id; }
+
+static void pass_on(wire *w) {
+  if (ring_enter(&w->input, 0) != 0) wake(w); // out of memory, for example
+}
+
+// In a turn, its end passes the requests on.
+static void settle(wire *w) {
+  if (!w->turning) pass_on(w);
+}
+
+static void receive_with_ring(wire *w, conn *c) {
+  if (ring_receive(&w->input, c->fd, key_of(c, KEY_RECEIVE)) != 0) {
+    break_off(w, c);
+    return;
+  }
+  c->receiving = 1;
+  w->in_flight++;
+  settle(w);
+}
+
+// The request holds the socket open: it has to end for the socket to be closed. Its last result frees the slot.
+static void cancel_in_ring(wire *w, conn *c) {
+  if (c->cancelling) return;
+  struct io_uring_sqe *request = ring_ask(&w->input);
+  if (request == NULL) return; // the next result of the connection tries again
+  request->opcode = IORING_OP_ASYNC_CANCEL;
+  request->flags = IOSQE_CQE_SKIP_SUCCESS;
+  request->fd = -1;
+  request->addr = key_of(c, KEY_RECEIVE);
+  request->user_data = key_of(c, KEY_CANCEL);
+  c->cancelling = 1;
+  settle(w);
+}
+
+// They are sent when it returns, as far as the system takes them.
+static void send_batch(wire *w, sends *batch) {
+  ssize_t taken[MAX_SENDS];
+  unsigned asked = 0;
+  for (int i = 0; i < batch->count; i++) {
+    taken[i] = -EINTR;
+    struct io_uring_sqe *request = batch->count > 1 ? ring_ask(&w->output) : NULL;
+    if (request == NULL) continue;
+    request->opcode = IORING_OP_SEND;
+    request->fd = batch->to[i]->fd;
+    request->addr = (uint64_t)(uintptr_t)batch->parts[i].iov_base;
+    request->len = (uint32_t)batch->parts[i].iov_len;
+    request->msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    request->user_data = (uint64_t)i;
+    asked++;
+  }
+  if (asked > 0) {
+    ring_enter(&w->output, asked);
+    asked -= w->output.queued;
+    ring_recall(&w->output);
+  }
+  // None of them waits for the peer: the results are there, or are there soon.
+  while (asked > 0) {
+    struct io_uring_cqe result;
+    if (!ring_next(&w->output, &result)) {
+      ring_enter(&w->output, asked);
+      continue;
+    }
+    asked--;
+    if (result.user_data < (uint64_t)batch->count) taken[result.user_data] = result.res;
+  }
+  for (int i = 0; i < batch->count; i++) {
+    conn *c = batch->to[i];
+    c->sending = 0;
+    if (taken[i] == -EINTR) send_parts(w, c, &batch->parts[i], 1);
+    else sent_parts(w, c, &batch->parts[i], 1, taken[i] == -EAGAIN ? 0 : taken[i]);
+  }
+  batch->count = 0;
+}
+
+// Tells JavaScript, or holds what was received: while JavaScript runs, the slab and the events are in use.
+static void take_in(wire *w, conn *c, const char *bytes, size_t length) {
+  int32_t *last = w->count > 0 ? w->events + ((size_t)w->count - 1) * 4 : NULL;
+  if (w->turning && !w->calling && !c->paused && c->held.length == 0) {
+    if (last != NULL && last[0] == c->id && last[1] == DATA && (size_t)last[3] + length <= MAX_READ) {
+      size_t end = (size_t)last[2] + (size_t)last[3];
+      if (end + length <= w->slab_size) {
+        memcpy(w->slab + end, bytes, length);
+        last[3] += (int32_t)length;
+        w->slab_used = (end + length + 7) & ~(size_t)7;
+        if (w->slab_used > w->slab_size) w->slab_used = w->slab_size;
+        return;
+      }
+    }
+    if (c->told != w->calls && w->slab_size - w->slab_used >= length && (size_t)w->count < w->max_events) {
+      tell_bytes(w, c, bytes, length);
+      return;
+    }
+  }
+  if (keep(&c->held, bytes, length) != 0) break_off(w, c);
+  else add_due(w, c, DUE_INPUT);
+}
+
+static void take_result(wire *w, const struct io_uring_cqe *result) {
+  uint32_t kind = (uint32_t)(result->user_data >> 32);
+  int32_t id = (int32_t)(uint32_t)result->user_data;
+  size_t slot = (size_t)id & (MAX_SLOTS - 1);
+  conn *c = id >= 0 && slot < w->table_used && w->table[slot]->id == id ? w->table[slot] : NULL;
+  int is_last = !(result->flags & IORING_CQE_F_MORE);
+  if (kind == KEY_RECEIVE && c != NULL) {
+    const char *bytes = ring_bytes(&w->input, result);
+    if (is_last) {
+      w->in_flight--;
+      c->receiving = c->cancelling = 0;
+    }
+    if (c->used && c->fd >= 0) {
+      int passing = result->res == -ENOBUFS || result->res == -ECANCELED || result->res == -EAGAIN || result->res == -EINTR;
+      if (bytes != NULL) {
+        take_in(w, c, bytes, (size_t)result->res);
+      } else if (!passing) {
+        c->held_end = result->res == 0 ? HAS_ENDED : HAS_FAILED;
+        add_due(w, c, DUE_INPUT);
+      }
+    }
+  } else if (kind == KEY_CANCEL && c != NULL) {
+    c->cancelling = 0; // it was not found: it has ended, or is on its way
+  }
+  ring_return(&w->input, result);
+  if (c == NULL) return;
+  if (c->used && c->fd >= 0) watch(w, c);
+  else if (c->receiving) cancel_in_ring(w, c);
+  else if (!c->used && kind == KEY_RECEIVE) free_slot(w, c);
+}
+
+static void on_ring(uv_poll_t *handle, int status, int ready) {
+  (void)status;
+  (void)ready;
+  wire *w = handle->data;
+  if (w->turning || w->closing) return;
+  w->turning = 1;
+  ring_enter(&w->input, 0);
+  struct io_uring_cqe result;
+  for (unsigned left = ring_ready(&w->input); left > 0 && !w->closing; left--) {
+    if (needs_call(w)) deliver(w);
+    if (w->closing || !ring_next(&w->input, &result)) break;
+    take_result(w, &result);
+  }
+  end_turn(w);
+}
+
+// Ends the receiving of a connection; what was received is held.
+static void stop_receiving(wire *w, conn *c) {
+  struct io_uring_cqe result;
+  c->paused = 1;
+  for (int i = 0; c->receiving && c->fd >= 0; i++) {
+    cancel_in_ring(w, c);
+    if (ring_enter(&w->input, 1) != 0 && i > 1000) break_off(w, c);
+    while (ring_next(&w->input, &result)) take_result(w, &result);
+  }
+}
+
+// Nothing of the system writes into the buffers afterwards.
+static void end_requests(wire *w) {
+  struct io_uring_cqe result;
+  for (int i = 0; w->in_flight > 0 && i < 1000; i++) {
+    struct io_uring_sqe *request = ring_ask(&w->input);
+    if (request != NULL) {
+      request->opcode = IORING_OP_ASYNC_CANCEL;
+      request->fd = -1;
+      request->cancel_flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
+      request->user_data = (uint64_t)KEY_CANCEL << 32;
+    }
+    ring_enter(&w->input, 1);
+    while (ring_next(&w->input, &result)) {
+      if ((uint32_t)(result.user_data >> 32) == KEY_RECEIVE && !(result.flags & IORING_CQE_F_MORE)) w->in_flight--;
+    }
+  }
+}
+
+static int open_rings(wire *w) {
+  int error = ring_open_tried(&w->input, RING_REQUESTS, RING_RESULTS);
+  if (error != 0) return error;
+  error = ring_open(&w->output, MAX_SENDS, 2 * MAX_SENDS);
+  if (error != 0) ring_close(&w->input);
+  return error;
+}
+
+static void close_rings(wire *w) {
+  // Rather than that the system writes into memory that is in use for something else, the buffers stay.
+  if (w->in_flight > 0) w->input.buffers = NULL;
+  ring_close(&w->input);
+  ring_close(&w->output);
+}
+
+static void poll_ring(wire *w, uv_loop_t *loop) {
+  if (uv_poll_init(loop, &w->ring_poll, w->input.fd) != 0) {
+    close_rings(w);
+    w->engine = EPOLL;
+    return;
+  }
+  w->handles++;
+  w->ring_poll.data = w;
+  uv_poll_start(&w->ring_poll, UV_READABLE, on_ring);
+  uv_unref((uv_handle_t *)&w->ring_poll);
+}
+
+static void close_ring_poll(wire *w, uv_close_cb closed) {
+  end_requests(w);
+  uv_poll_stop(&w->ring_poll);
+  uv_close((uv_handle_t *)&w->ring_poll, closed);
+}
+
+static void end_turn(wire *w) {
+  deliver(w);
+  if (w->engine == IO_URING && !w->closing) pass_on(w);
+  w->turning = 0;
+}
+#else
+static void receive_with_ring(wire *w, conn *c) { break_off(w, c); }
+static void cancel_in_ring(wire *w, conn *c) { (void)w, (void)c; }
+static void send_batch(wire *w, sends *batch) { (void)w, (void)batch; }
+static void stop_receiving(wire *w, conn *c) { (void)w, (void)c; }
+static int open_rings(wire *w) { return (void)w, -ENOSYS; }
+static void close_rings(wire *w) { (void)w; }
+static void poll_ring(wire *w, uv_loop_t *loop) { (void)w, (void)loop; }
+static void close_ring_poll(wire *w, uv_close_cb closed) { (void)w, (void)closed; }
+
+static void end_turn(wire *w) {
   deliver(w);
   w->turning = 0;
 }
+#endif
 
 // --- The end of the environment
 
 static void on_closed(uv_handle_t *handle) {
   wire *w = handle->data;
+  if (--w->handles > 0) return;
   napi_async_cleanup_hook_handle hook = w->hook;
+  if (w->engine == IO_URING) close_rings(w);
   close(w->epoll);
   close(w->wake);
   if (w->spare >= 0) close(w->spare);
@@ -505,10 +861,12 @@ static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
   wire *w = data;
   w->closing = 1;
   // Here nothing that belongs to JavaScript is touched.
+  if (w->engine == IO_URING) close_ring_poll(w, on_closed);
   for (size_t i = 0; i < w->table_used; i++) {
+    w->table[i]->receiving = 0;
     close_descriptor(w, w->table[i]);
-    free(w->table[i]->out);
-    w->table[i]->out = NULL;
+    drop(&w->table[i]->out);
+    drop(&w->table[i]->held);
   }
   for (int i = 0; i < MAX_LISTENERS; i++) {
     if (w->listeners[i].fd >= 0) close(w->listeners[i].fd);
@@ -550,10 +908,15 @@ static int view_of(napi_env env, napi_value value, napi_typedarray_type wanted, 
   return type == wanted && (*data != NULL || *length == 0);
 }
 
-// open(callback, events, slab, out, index, pending, state)
+// open(callback, events, slab, out, index, pending, state, engine): the engine, or an error below 0. Of any engine, the best
+// that the system allows is taken.
 static napi_value js_open(napi_env env, napi_callback_info info) {
-  napi_value args[7], receiver, name;
-  if (wire_of(env) != NULL || arguments(env, info, args, 7) < 7) return number(env, -EINVAL);
+  napi_value args[8], receiver, name;
+  int32_t engine;
+  if (wire_of(env) != NULL || arguments(env, info, args, 8) < 8 || !int_of(env, args[7], &engine) ||
+      engine < ANY_ENGINE || engine > IO_URING) {
+    return number(env, -EINVAL);
+  }
   void *data[6];
   size_t length[6];
   for (int i = 0; i < 6; i++) {
@@ -579,6 +942,17 @@ static napi_value js_open(napi_env env, napi_callback_info info) {
   w->slots = length[4] < MAX_SLOTS ? length[4] : MAX_SLOTS;
   w->state = data[5];
   w->batch = MAX_BATCH;
+  w->calls = 1;
+  w->handles = 1;
+  w->engine = EPOLL;
+  if (engine != EPOLL) {
+    int error = open_rings(w);
+    if (error == 0) w->engine = IO_URING;
+    if (error != 0 && engine == IO_URING) {
+      free(w);
+      return number(env, error);
+    }
+  }
   for (int i = 0; i < MAX_LISTENERS; i++) w->listeners[i] = (listener){.fd = -1, .id = i};
   w->table = calloc(w->slots, sizeof(conn *));
   w->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -600,6 +974,7 @@ static napi_value js_open(napi_env env, napi_callback_info info) {
     if (w->epoll >= 0) close(w->epoll);
     if (w->wake >= 0) close(w->wake);
     if (w->spare >= 0) close(w->spare);
+    if (w->engine == IO_URING) close_rings(w);
     free(w->table);
     free(w);
     return number(env, -error);
@@ -609,7 +984,8 @@ static napi_value js_open(napi_env env, napi_callback_info info) {
   napi_add_async_cleanup_hook(env, on_cleanup, w, &w->hook);
   uv_poll_start(&w->poll, UV_READABLE, on_poll);
   uv_unref((uv_handle_t *)&w->poll);
-  return number(env, 0);
+  if (w->engine == IO_URING) poll_ring(w, loop);
+  return number(env, w->engine);
 }
 
 static int bind_tcp(const char *host, int port, int *fd) {
@@ -798,12 +1174,13 @@ static napi_value js_control(napi_env env, napi_callback_info info) {
       break;
     case END:
       c->ending = 1;
-      if (c->out_length == 0) shut(w, c);
+      if (c->out.length == 0) shut(w, c);
       break;
     case PAUSE:
     case RESUME:
       c->paused = operation == PAUSE;
       watch(w, c);
+      if (!c->paused && c->fd >= 0 && (c->held.length > 0 || c->held_end != GOES_ON)) add_due(w, c, DUE_INPUT);
       break;
   }
   return NULL;
@@ -835,7 +1212,8 @@ static napi_value js_address(napi_env env, napi_callback_info info) {
   return result;
 }
 
-// detach(id): [descriptor, bytes that were not sent]; the connection belongs to the caller. Undefined if it is closed.
+// detach(id): [descriptor, bytes that were not sent, bytes that were received and not told]; the connection belongs to the
+// caller. Undefined if it is closed.
 static napi_value js_detach(napi_env env, napi_callback_info info) {
   napi_value args[1], result, bytes;
   wire *w = wire_of(env);
@@ -844,12 +1222,18 @@ static napi_value js_detach(napi_env env, napi_callback_info info) {
   send_out(w);
   conn *c = find(w, id);
   if (c == NULL || c->fd < 0) return NULL;
-  const char *rest = c->out_length > 0 ? c->out + c->out_start : "";
-  if (napi_create_buffer_copy(env, c->out_length, rest, NULL, &bytes) != napi_ok ||
-      napi_create_array_with_length(env, 2, &result) != napi_ok ||
-      napi_set_element(env, result, 0, number(env, c->fd)) != napi_ok ||
-      napi_set_element(env, result, 1, bytes) != napi_ok) {
+  if (w->engine == IO_URING) stop_receiving(w, c);
+  if (c->fd < 0 || napi_create_array_with_length(env, 3, &result) != napi_ok ||
+      napi_set_element(env, result, 0, number(env, c->fd)) != napi_ok) {
     return NULL;
+  }
+  const queue *both[2] = {&c->out, &c->held};
+  for (uint32_t i = 0; i < 2; i++) {
+    const char *rest = both[i]->length > 0 ? both[i]->memory + both[i]->start : "";
+    if (napi_create_buffer_copy(env, both[i]->length, rest, NULL, &bytes) != napi_ok ||
+        napi_set_element(env, result, i + 1, bytes) != napi_ok) {
+      return NULL;
+    }
   }
   unwatch(w, c);
   c->fd = -1;

@@ -16,7 +16,9 @@ describe("stoa doctor", () => {
     expect(err).toBe("connecting to database, memory_broker ...\n");
     expect(out).toMatch(/^ok +node +v\d+\.\d+\.\d+, Stoa needs >=20$/m);
     expect(out).toMatch(/^ok +pg +8\.\d+\.\d+ for a database with the URL postgres:$/m);
-    expect(out).toMatch(/^ok +server +transport (?:native|net) \(HTTP\/1\.1\), development, 1 worker/m);
+    expect(out).toMatch(
+      /^ok +server +transport (?:native \((?:epoll|io_uring)\)|net) \(HTTP\/1\.1\), development, 1 worker/m,
+    );
     expect(out).toMatch(/^ok +database +reachable$/m);
     expect(out).toMatch(/^ok +memory_broker +reachable$/m);
     expect(code).toBe(0);

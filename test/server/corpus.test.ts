@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { explain } from "./differences.js";
 import { type Observation, observe } from "./fuzz-support.js";
-import { echo, startForAll, transports, withoutNative } from "./support.js";
+import { echo, onEachEngine, startForAll, transports } from "./support.js";
 
 const folder = new URL("./corpus/", import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith(".http"));
@@ -13,9 +13,6 @@ describe("the corpus of requests", () => {
   const limits = { headTimeout: 0.5, bodyTimeout: 0.5 };
   const ours = startForAll(transports[0]![1], echo, limits);
   const nodes = startForAll(transports[1]![1], echo, limits);
-
-  const native = transports.find(([name]) => name === "native");
-  const natives = native && startForAll(native[1], echo, limits);
 
   it("The corpus of requests has an expectation for each file", () => {
     expect(Object.keys(expected).sort()).toEqual([...files].sort());
@@ -32,15 +29,16 @@ describe("the corpus of requests", () => {
     },
   );
 
-  it.skipIf(withoutNative !== undefined).each(files)(
-    "The request %s is handled by the native transport as before",
-    async (file) => {
+  onEachEngine("on the native transport with %s", (factory) => {
+    const native = startForAll(factory, echo, limits);
+
+    it.each(files)("The request %s is handled by the native transport as before", async (file) => {
       const bytes = readFileSync(new URL(file, folder), "latin1");
-      const observed = await observe(natives!().address, bytes);
+      const observed = await observe(native().address, bytes);
       expect(observed.fault).toBeNull();
       expect(summary(observed)).toEqual(expected[file]);
-    },
-  );
+    });
+  });
 });
 
 function summary({ seen, refusal }: Observation): unknown {

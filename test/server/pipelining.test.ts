@@ -47,7 +47,8 @@ const runs: Readonly<Record<string, number>> = {
   net: 600 * times,
   node: 200 * times,
   http2: 100 * times,
-  native: 300 * times,
+  epoll: 150 * times,
+  io_uring: 150 * times,
 };
 
 describe.each(transports)("sequences of requests on the %s transport", (name, factory) => {
@@ -64,7 +65,8 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
   }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async ({ list, ending, schedule }) => {
-        const client = name === "native" ? await connected(server().address) : paired(server().transport, schedule);
+        const isNative = name === "epoll" || name === "io_uring";
+        const client = isNative ? await connected(server().address) : paired(server().transport, schedule);
         const bytes = list.map((request) => request.bytes).join("") + ending.bytes;
         const methods = list.map((request) => request.method);
         const sending = send(client, chunksOf(bytes, schedule), schedule.pauses).then(() => {

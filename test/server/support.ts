@@ -1,15 +1,17 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { HttpError, httpError } from "../../src/errors/http-error.js";
 import { problemResponse } from "../../src/errors/pages/problem.js";
 import type { Request } from "../../src/http/request.js";
 import { Response } from "../../src/http/response.js";
+import { packageFolder } from "../../src/kit/package-folder.js";
 import { createNetTransport } from "../../src/server/http1/transport.js";
 import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
-import { loadAddon } from "../../src/server/native/addon.js";
-import { createNativeTransport } from "../../src/server/native/transport.js";
+import { findAddon } from "../../src/server/native/addon.js";
+import { nativeTransport } from "../../src/server/native/transport.js";
+import { type Wire, wireOf } from "../../src/server/native/wire.js";
 import { createNodeTransport } from "../../src/server/node/transport.js";
 import type {
   Dispatch,
@@ -19,21 +21,40 @@ import type {
   TransportOptions,
 } from "../../src/server/transport.js";
 
-const addon = loadAddon();
+/** The engines of the native transport, each with its wire, or with the reason why it is not tested. */
+const engines = (["epoll", "io_uring"] as const).map((engine) => {
+  const wire = wireOf(findAddon(packageFolder()), engine);
+  const missing = typeof wire === "string" ? wire : undefined;
+  if (missing !== undefined) console.warn(`SKIPPED: the tests of the native transport with ${engine}; ${missing}`);
+  return { engine, wire, missing };
+});
 
 /** Why the native transport is not tested; undefined if it is. */
-export const withoutNative: string | undefined = typeof addon === "string" ? addon : undefined;
-if (withoutNative !== undefined) console.warn(`SKIPPED: the tests of the native transport; ${withoutNative}`);
+export const withoutNative: string | undefined = engines[0]!.missing;
+
+/** Runs tests with each engine of the native transport; `%s` in the title is its name. */
+export function onEachEngine(
+  title: string,
+  tests: (factory: TransportFactory, engine: string, wire: Wire | string) => void,
+  options: { readonly timeout?: number } = {},
+): void {
+  for (const { engine, wire, missing } of engines) {
+    const factory = nativeTransport(() => wire);
+    describe.skipIf(missing !== undefined)(title.replace("%s", engine), options, () => tests(factory, engine, wire));
+  }
+}
 
 /**
  * The transports, each of which speaks HTTP/1.1. That of HTTP/2 does so on the same port, by the first bytes. The native one
  * is missing where its addon cannot be built.
  */
-export const transports: readonly (readonly ["net" | "node" | "http2" | "native", TransportFactory])[] = [
+export const transports: readonly (readonly ["net" | "node" | "http2" | "epoll" | "io_uring", TransportFactory])[] = [
   ["net", createNetTransport],
   ["node", createNodeTransport],
   ["http2", createHttp2Transport],
-  ...(withoutNative === undefined ? ([["native", createNativeTransport]] as const) : []),
+  ...engines
+    .filter(({ missing }) => missing === undefined)
+    .map(({ engine, wire }) => [engine, nativeTransport(() => wire)] as const),
 ];
 
 const cleanups: (() => void)[] = [];
@@ -228,13 +249,13 @@ export const echo: Dispatch = async (request) => {
   try {
     const body = request.source.body;
     const bytes = body ? (body.received ?? (await body.read(10_000_000))) : null;
-    return describe(request, bytes);
+    return described(request, bytes);
   } catch (error) {
     return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
   }
 };
 
-function describe(request: Request, bytes: Uint8Array | null): Response {
+function described(request: Request, bytes: Uint8Array | null): Response {
   return Response.json({
     method: request.method,
     target: request.target,

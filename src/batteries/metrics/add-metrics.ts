@@ -1,6 +1,7 @@
 import type { Host } from "../../feature/host.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
+import { transportName } from "../../server/choose-transport.js";
 import { workerChannel } from "../../server/process/worker-channel.js";
 import { openMetricsFormat, openMetricsType, textFormat, textType, wantsOpenMetrics } from "./exposition.js";
 import type { Family } from "./family.js";
@@ -32,7 +33,7 @@ export function addMetrics(
       labels: ["transport", "reason"],
       merge: "max",
     });
-    info.set({ transport: transport.name, reason: transport.notNative ?? "" }, 1);
+    info.set({ transport: transportName(transport), reason: transport.notNative ?? "" }, 1);
   }
   const workers = new WorkerMetrics({
     channel: workerChannel,

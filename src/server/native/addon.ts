@@ -4,6 +4,9 @@ import { dirname, join } from "node:path";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { packageFolder } from "../../kit/package-folder.js";
 
+/** How the addon moves bytes. Its `open` takes and returns the place in this list; "auto" takes io_uring if the system allows it. */
+export const engines = ["auto", "epoll", "io_uring"] as const;
+
 /** The functions of native/wire.c, which describes them. Those that return a number return an error below 0. */
 export interface Addon {
   readonly interface: number;
@@ -15,6 +18,7 @@ export interface Addon {
     index: Int32Array,
     pending: Int32Array,
     state: Int32Array,
+    engine: number,
   ): number;
   listen(address: string, port: number, backlog: number, limit: number): number;
   port(listener: number): number;
@@ -25,11 +29,11 @@ export interface Addon {
   send(id: number, bytes: Uint8Array): void;
   control(id: number, operation: number): void;
   address(id: number): string | undefined;
-  detach(id: number): [descriptor: number, unsent: Buffer] | undefined;
+  detach(id: number): [descriptor: number, unsent: Buffer, received: Buffer] | undefined;
 }
 
 /** The interface that this code calls. */
-const wanted = 1;
+const wanted = 2;
 
 let found: Addon | string | undefined;
 

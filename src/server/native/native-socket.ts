@@ -106,16 +106,17 @@ export class NativeSocket implements ClientSocket, DirectSocket {
     else this.resume();
   }
 
-  /** The connection as a socket of Node, for another protocol. The bytes received so far are the caller's. */
+  /** The connection as a socket of Node, for another protocol. The bytes that were told so far are the caller's. */
   release(): Duplex {
     const found = this.destroyed ? undefined : this.#wire.addon.detach(this.id);
     this.destroyed = true;
     this.receiver = null;
     this.#wire.forget(this);
     if (found === undefined) return new Socket().destroy();
-    const [fd, unsent] = found;
+    const [fd, unsent, received] = found;
     const socket = new Socket({ fd, readable: true, writable: true, allowHalfOpen: true });
     socket.on("error", ignore);
+    if (received.length > 0) socket.unshift(received);
     if (unsent.length > 0) socket.write(unsent);
     return socket;
   }

@@ -1,6 +1,7 @@
 import { nodeUtil } from "../../kit/node-modules.js";
 import { processWide } from "../../kit/process-wide.js";
-import { type Addon, loadAddon } from "./addon.js";
+import { StartError } from "../start-error.js";
+import { type Addon, engines, loadAddon } from "./addon.js";
 import { NativeSocket, type SocketWire } from "./native-socket.js";
 
 // The kinds of events, as in native/wire.c.
@@ -29,14 +30,20 @@ export interface WireListener {
 
 /** The one wire of this thread, or why it cannot be used. */
 export function openWire(): Wire | string {
-  return processWide("wire", () => wireOf(loadAddon()));
+  return processWide("wire", () => wireOf(loadAddon(), process.env["STOA_NATIVE"] || "auto"));
 }
 
-export function wireOf(addon: Addon | string): Wire | string {
+export function wireOf(addon: Addon | string, engine: string): Wire | string {
+  const wanted = engines.indexOf(engine as "auto");
+  if (wanted < 0) {
+    const names = engines.map((name) => JSON.stringify(name)).join(", ");
+    throw new StartError(`STOA_NATIVE must be one of ${names}, not ${JSON.stringify(engine)}`);
+  }
   if (typeof addon === "string") return addon;
   const wire = new Wire(addon);
-  const error = wire.open();
-  return error < 0 ? `the system refuses it: ${nodeUtil().getSystemErrorName(error)}` : wire;
+  const error = wire.open(wanted);
+  const refused = engine === "io_uring" ? engine : "it";
+  return error < 0 ? `the system refuses ${refused}: ${nodeUtil().getSystemErrorName(error)}` : wire;
 }
 
 /**
@@ -45,6 +52,7 @@ export function wireOf(addon: Addon | string): Wire | string {
  */
 export class Wire implements SocketWire {
   readonly addon: Addon;
+  engine = "";
   /** By slot of a connection: the bytes that the system has not taken. Written by the addon. */
   readonly pending: Int32Array = new Int32Array(slots);
   readonly #sockets: (NativeSocket | undefined)[] = [];
@@ -67,9 +75,12 @@ export class Wire implements SocketWire {
   }
 
   /** Called once, first. Returns an error below 0 if the system refuses. */
-  open(): number {
+  open(engine: number): number {
     const call = (count: number): void => this.#handle(count);
-    return this.addon.open(call, this.#events, this.#slab, this.#out, this.#index, this.pending, this.#state);
+    const shared = [this.#events, this.#slab, this.#out, this.#index, this.pending, this.#state] as const;
+    const opened = this.addon.open(call, ...shared, engine);
+    this.engine = engines[opened] ?? "";
+    return opened;
   }
 
   /** Listens; returns the id of the listener, or an error below 0. A port of -1 makes a Unix socket. */

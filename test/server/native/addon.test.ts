@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { packageFolder } from "../../../src/kit/package-folder.js";
 import { findAddon } from "../../../src/server/native/addon.js";
+import { wireOf } from "../../../src/server/native/wire.js";
 import { sourceUrl } from "../../support/source-url.js";
 import { withoutNative } from "../support.js";
 
@@ -63,6 +64,20 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     },
   );
 
+  it.skipIf(withoutNative !== undefined)(
+    "A system without the header of io_uring builds an addon with epoll",
+    async () => {
+      const folder = emptyPackage();
+      mkdirSync(join(folder, "include/linux"), { recursive: true });
+      writeFileSync(join(folder, "include/linux/io_uring.h"), "");
+      const { buildNative } = await import(`${packageFolder()}/native/build.mjs`);
+      const out = join(folder, `native/build/wire-${target}.node`);
+      await buildNative({ out, flags: [`-I${join(folder, "include")}`, "-Werror"], again: true });
+      expect(wireOf(findAddon(folder), "io_uring")).toBe("the system refuses io_uring: ENOSYS");
+      expect(wireOf(findAddon(folder), "auto")).toMatchObject({ engine: "epoll" });
+    },
+  );
+
   it.skipIf(withoutNative !== undefined)("A prebuilt addon is used if it has the checksum of the release", () => {
     const folder = emptyPackage();
     const file = addPrebuilt(folder);
@@ -72,6 +87,6 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: "0".repeat(64) }));
     expect(findAddon(folder)).toBe(refusal);
     writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: sum }));
-    expect(findAddon(folder)).toMatchObject({ interface: 1 });
+    expect(findAddon(folder)).toMatchObject({ interface: 2 });
   });
 });

@@ -3,18 +3,18 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { packageFolder } from "../../../src/kit/package-folder.js";
-import { withoutNative } from "../support.js";
+import { onEachEngine } from "../support.js";
 
 const program = fileURLToPath(new URL("./fixtures/calls.mjs", import.meta.url));
 const isLong = process.env["STOA_LONG"] === "1";
 
 /** Runs the program; resolves to the reason of its failure, or to null. */
-function run(addon: string, seed: number, steps: number, env: Record<string, string> = {}): Promise<string | null> {
+function run(addon: string, args: readonly unknown[], env: Record<string, string> = {}): Promise<string | null> {
   return new Promise((resolve) => {
-    const args = ["--expose-gc", program, addon, String(seed), String(steps)];
-    execFile(process.execPath, args, { env: { ...process.env, ...env } }, (error, _, output) => {
+    const all = ["--expose-gc", program, addon, ...args.map(String)];
+    execFile(process.execPath, all, { env: { ...process.env, ...env } }, (error, _, output) => {
       resolve(error === null ? null : `${error.signal ?? error.code} ${output}`);
     });
   });
@@ -30,11 +30,11 @@ function sanitizer(): string | null {
   }
 }
 
-describe.skipIf(withoutNative !== undefined)("calls of the native addon", () => {
+onEachEngine("calls of the native addon with %s", (_factory, engine) => {
   const addon = join(packageFolder(), `native/build/wire-${process.platform}-${process.arch}.node`);
 
   it("Calls in any order and with any arguments never end the process", async () => {
-    for (let seed = 1; seed <= 3; seed++) expect(await run(addon, seed, 300)).toBeNull();
+    for (let seed = 1; seed <= 3; seed++) expect(await run(addon, [engine, seed, 300])).toBeNull();
   });
 
   it.skipIf(!isLong || sanitizer() === null)(
@@ -48,7 +48,7 @@ describe.skipIf(withoutNative !== undefined)("calls of the native addon", () => 
       const checked = await buildNative({ out: join(folder, "wire.node"), flags, again: true });
       // Leaks are those of Node.
       const env = { LD_PRELOAD: sanitizer()!, ASAN_OPTIONS: "detect_leaks=0" };
-      for (let seed = 1; seed <= 20; seed++) expect(await run(checked, seed, 2000, env)).toBeNull();
+      for (let seed = 1; seed <= 20; seed++) expect(await run(checked, [engine, seed, 2000], env)).toBeNull();
     },
   );
 });

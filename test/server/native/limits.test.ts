@@ -1,10 +1,9 @@
 import type { Duplex } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
-import { createNativeTransport } from "../../../src/server/native/transport.js";
-import { get, start, withoutNative } from "../support.js";
+import { get, onEachEngine, start } from "../support.js";
 
-describe.skipIf(withoutNative !== undefined)("limits of the native transport", () => {
+onEachEngine("limits of the native transport with %s", (factory) => {
   const upgradeTo = (handle: (socket: Duplex, head: Buffer) => void) => () => {
     const response = new Response(null);
     response.status = 101;
@@ -14,7 +13,7 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
 
   it("An upgraded connection counts as one until it is closed", async () => {
     const { client, transport } = await start(
-      createNativeTransport,
+      factory,
       upgradeTo((socket) => {
         socket.resume().on("end", () => socket.end());
         socket.write("upgraded");
@@ -35,7 +34,7 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
 
   it("A client that reads nothing of a response before an upgrade gets every byte of both, in order", async () => {
     const size = 8_000_000;
-    const { client } = await start(createNativeTransport, (request) =>
+    const { client } = await start(factory, (request) =>
       request.path === "/large" ? new Response("x".repeat(size)) : upgradeTo((socket) => void socket.end("upgraded"))(),
     );
     const connection = await client();
@@ -51,7 +50,7 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
 
   it("Bytes that a client sends while it takes the response before an upgrade reach the new protocol", async () => {
     let seen = "";
-    const { client } = await start(createNativeTransport, (request) =>
+    const { client } = await start(factory, (request) =>
       request.path === "/large"
         ? new Response("x".repeat(4_000_000))
         : upgradeTo((socket, head) => {
@@ -79,7 +78,7 @@ describe.skipIf(withoutNative !== undefined)("limits of the native transport", (
   });
 
   it("A body that slowly arrives and one that is held do not change with the bytes of others", async () => {
-    const { client } = await start(createNativeTransport, async (request) => {
+    const { client } = await start(factory, async (request) => {
       const body = request.source.body;
       return new Response(body ? Buffer.from(await body.read(1_000_000)) : "none");
     });

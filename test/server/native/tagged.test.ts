@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Response } from "../../../src/http/response.js";
-import { createNativeTransport } from "../../../src/server/native/transport.js";
 import type { Dispatch, ListenAddress } from "../../../src/server/transport.js";
 import { seeded } from "../mutate.js";
-import { start, withoutNative } from "../support.js";
+import { onEachEngine, start } from "../support.js";
 
 const connections = 200;
 const inAll = process.env["STOA_LONG"] === "1" ? 1_000_000 : 20_000;
@@ -72,9 +71,9 @@ async function converse(address: ListenAddress, number: number, count: number): 
   socket.destroy();
 }
 
-describe.skipIf(withoutNative !== undefined)("many connections of the native transport", () => {
+onEachEngine("many connections of the native transport with %s", (factory) => {
   it("Each connection gets the bytes of its own requests alone", { timeout: 1_800_000 }, async () => {
-    const { address, errors, transport } = await start(createNativeTransport, dispatch);
+    const { address, errors, transport } = await start(factory, dispatch);
     const each = inAll / connections;
     await Promise.all(Array.from({ length: connections }, (_, number) => converse(address, number, each)));
     expect(errors).toEqual([]);

@@ -12,7 +12,7 @@ async function served(transport: "auto" | "native" | "net") {
   app.enableHealthChecks();
   app.enableMetrics();
   const server = await app.run({ port: 0, exit: false, transport, logs: false });
-  const health = await (await fetch(`${server.url}/health/live`)).json();
+  const health = (await (await fetch(`${server.url}/health/live`)).json()) as { transport: string };
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   await server.close();
   return { health, metrics };
@@ -31,8 +31,11 @@ describe("the transport that serves", () => {
     "A whole application with transport %s runs on the native one where it is built, and says so",
     async (transport) => {
       const { health, metrics } = await served(transport);
-      expect(health).toMatchObject({ status: "UP", transport: "native" });
-      expect(metrics).toContain('framework_http_transport_info{transport="native",reason=""} 1\n');
+      expect(health).toMatchObject({
+        status: "UP",
+        transport: expect.stringMatching(/^native \((?:epoll|io_uring)\)$/),
+      });
+      expect(metrics).toContain(`framework_http_transport_info{transport="${health.transport}",reason=""} 1\n`);
     },
   );
 
@@ -55,9 +58,14 @@ describe("the transport that serves", () => {
     const refused = { open: () => -24 } as unknown as Addon;
     const reason = "the system refuses it: EMFILE";
     const choose = (transport: "auto" | "native") =>
-      chooseTransport({ transport, tls: null, http2: null }, () => wireOf(refused));
+      chooseTransport({ transport, tls: null, http2: null }, () => wireOf(refused, "auto"));
     expect(choose("auto")).toEqual({ name: "net", notNative: reason });
     expect(() => choose("native")).toThrow(`transport "native" cannot be used: ${reason}; or choose transport "auto"`);
+  });
+
+  it("An engine that there is not is refused, with the names of those that there are", () => {
+    const reason = 'STOA_NATIVE must be one of "auto", "epoll", "io_uring", not "kqueue"';
+    expect(() => wireOf("not built", "kqueue")).toThrow(reason);
   });
 
   it.skipIf(withoutNative === undefined)(

@@ -1,15 +1,14 @@
 import { connect, type Socket } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { Response } from "../../../src/http/response.js";
-import { createNativeTransport } from "../../../src/server/native/transport.js";
-import { get, start, withoutNative } from "../support.js";
+import { get, onEachEngine, start } from "../support.js";
 
 const count = process.env["STOA_LONG"] ? 1000 : 50;
 const size = 256 * 1024;
 /** As docs/native.md says: the amount at which reading pauses, and one read beyond. */
 const mostHeld = 128 * 1024;
 
-describe.skipIf(withoutNative !== undefined)("slow readers of native uploads", () => {
+onEachEngine("slow readers of native uploads with %s", (factory) => {
   it("A body that nobody reads holds no more than a bound, and none of the shared buffer", async () => {
     const fillers = Array.from({ length: 16 }, (_, n) => Buffer.alloc(size, n + 1));
     const bodies: { readonly arrived: number }[] = [];
@@ -17,7 +16,7 @@ describe.skipIf(withoutNative !== undefined)("slow readers of native uploads", (
     const opened = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const { address, client } = await start(createNativeTransport, async (request) => {
+    const { address, client } = await start(factory, async (request) => {
       const { body } = request.source;
       if (body === null) return new Response("none");
       bodies.push(body as unknown as { arrived: number });
@@ -47,6 +46,27 @@ describe.skipIf(withoutNative !== undefined)("slow readers of native uploads", (
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(count * mostHeld + 8_000_000);
     goOn();
     expect(new Set(await Promise.all(results))).toEqual(new Set([`${size} bytes;`]));
+  });
+
+  it("A client that sends a body that nobody reads has to wait", async () => {
+    const most = 256 * 1024 * 1024;
+    const { address, client } = await start(factory, async (request) => {
+      request.source.body?.stream(most);
+      return request.path === "/" ? new Response("other") : new Promise<Response>(() => {});
+    });
+    const socket = connect(address.port, address.host).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    socket.write(`POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: ${most}\r\n\r\n`);
+    const piece = Buffer.alloc(256 * 1024);
+    const other = await client();
+    let taken = 0;
+    // Until a piece is not taken while another client is served many times.
+    for (let left = most / 2, served = 0, rest = 1; rest > 0 && taken < left; ) {
+      socket.write(piece, () => void (taken += piece.length));
+      const wanted = taken + piece.length;
+      for (rest = 50; rest > 0 && taken < wanted; rest--) await other.send(get("/")).responses(++served);
+    }
+    expect(taken).toBeLessThan(most / 2);
   });
 });
 
