@@ -72,8 +72,7 @@ export const rateLimitFeature = feature<RateLimitFeature>({
     const isLocal = store !== null && isPerProcess(store);
     return [
       isLocal &&
-        general !== null &&
-        general.some(({ onStoreError }) => onStoreError === "deny") &&
+        general?.some(({ onStoreError }) => onStoreError === "deny") === true &&
         "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
     ];
   },
