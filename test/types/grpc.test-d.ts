@@ -1,5 +1,5 @@
 import { App, Depends } from "stoa";
-import { type GrpcCall, GrpcChannel } from "stoa/grpc";
+import { type GrpcCall, GrpcChannel, type GrpcClientCall, type GrpcInterceptor, type InterceptedCall } from "stoa/grpc";
 import { describe, expectTypeOf, it } from "vitest";
 import { Echo, type EchoRequest, type EchoResponse } from "../apis/grpc/fixtures/echo_pb.js";
 
@@ -52,5 +52,30 @@ describe("clients", () => {
     expectTypeOf(client.count).returns.toEqualTypeOf<AsyncIterableIterator<EchoResponse>>();
     // @ts-expect-error a field of another type
     () => client.say({ text: 1 });
+  });
+
+  it("An interceptor knows the call of its side, and one for both sides knows what they share", () => {
+    const shared: GrpcInterceptor = (call, next) => {
+      expectTypeOf(call).toEqualTypeOf<InterceptedCall>();
+      return next();
+    };
+    new GrpcChannel("localhost:1", {
+      interceptors: [
+        shared,
+        (call, next) => {
+          expectTypeOf(call).toEqualTypeOf<GrpcClientCall>();
+          return next();
+        },
+      ],
+    });
+    new App().enableGrpc({
+      interceptors: [
+        shared,
+        (call, next) => {
+          expectTypeOf(call).toEqualTypeOf<GrpcCall>();
+          return next();
+        },
+      ],
+    });
   });
 });
