@@ -70,10 +70,10 @@ export const rateLimitFeature = feature<RateLimitFeature>({
   review(host) {
     const { general, store } = stateOf(host);
     const isLocal = store !== null && isPerProcess(store);
+    const denies = general?.some(({ onStoreError }) => onStoreError === "deny") === true;
     return [
-      isLocal &&
-        general !== null &&
-        general.some(({ onStoreError }) => onStoreError === "deny") &&
+      denies &&
+        isLocal &&
         "option 'onStoreError' in RateLimitConfig has no effect: counts are in memory; enable a key-value store to share them",
     ];
   },
