@@ -88,7 +88,7 @@ describe("the published package", { timeout: 600_000 }, () => {
         "kvstore listen logger mcp messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
         "phase post prompt publish " +
         "publishBatch put queries registerBlueprint registerScoped registerSingleton registerTransient request resource " +
-        "rooms route run saga sagas start state stop subscribe tool tracer trustProxy trustedHosts use websocket"
+        "rooms route run saga sagas sessionsOf start state stop subscribe tool tracer trustProxy trustedHosts use websocket"
       ).split(" "),
     );
   });
