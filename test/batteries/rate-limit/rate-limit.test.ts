@@ -530,7 +530,7 @@ describe("several workers", () => {
     };
     expect(await start(1)).toEqual([]);
     expect(await start(2)).toEqual([
-      "each of the 2 workers has its own counts of the rate limit, response cache, circuits: enable a key-value store to share",
+      "each of the 2 workers has its own counts of the rate limit, cache, circuits: enable a key-value store to share",
     ]);
   });
 });
