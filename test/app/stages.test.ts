@@ -137,7 +137,7 @@ describe("state that is kept per process", () => {
     };
     expect(await warningsOf(app(), 1)).toEqual([]);
     expect(await warningsOf(app(), 3)).toEqual([
-      "each of the 3 workers has its own sessions, response cache, revoked tokens: enable a key-value store to share",
+      "each of the 3 workers has its own sessions, cache, revoked tokens: enable a key-value store to share",
     ]);
   });
 

@@ -17,6 +17,8 @@ const inside = "inside, after the options were read: milliseconds";
 
 /** Numbers that users do not give, with the reason. */
 const allowed: Readonly<Record<string, string>> = {
+  "src/apis/grpc/client/service-config.ts: backoffMultiplier": "a factor, by its name in the service config of gRPC",
+  "src/apis/grpc/client/service-config.ts: timeout": "inside, after the options were read: seconds",
   "src/server/http2/fields.ts: streamWindow": "a number of bytes, by its name in RFC 9113",
   "src/server/http2/fields.ts: connectionWindow": "a number of bytes, by its name in RFC 9113",
   "src/websocket/channel.ts: heartbeat": inside,

@@ -2,7 +2,6 @@ import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
-import { ValueError } from "../../kit/value-error.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { settingsOf } from "../../routing/definition.js";
 import { isRateLimitOption, RateLimitConfig, type RateLimitOptions } from "./config.js";
@@ -10,10 +9,10 @@ import type { RateLimitStore } from "./store.js";
 
 export interface RateLimitFeature {
   /**
-   * Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. With a list a request
-   * must be within all limits.
+   * Limits the requests of each client: 100 in 60 seconds by default. Clients over the limit get 429. Of several
+   * limits a request must be within all.
    */
-  enableRateLimit(config?: OneLimit | readonly OneLimit[] | null): this;
+  enableRateLimit(config?: OneLimit | null, ...more: readonly OneLimit[]): this;
 }
 
 type OneLimit = ConfigOf<"RateLimitConfig"> | EitherSpelling<RateLimitOptions>;
@@ -46,10 +45,9 @@ const stateOf = perHost((): State => ({ general: null, off: false, store: null }
 export const rateLimitFeature = feature<RateLimitFeature>({
   name: "rate limit",
   setup: {
-    enableRateLimit(host, config) {
-      const wrong = Array.isArray(config) ? isRateLimitOption(config) : undefined;
-      if (wrong !== undefined) throw new ValueError(`enableRateLimit() takes ${wrong}`);
-      stateOf(host).general = (Array.isArray(config) ? config : [config]).map((one) => RateLimitConfig.from([one]));
+    enableRateLimit(host, ...configs) {
+      const given = configs.length > 0 ? configs : [undefined];
+      stateOf(host).general = given.map((config) => RateLimitConfig.from([config]));
     },
   },
   routeOptions: { rateLimit: { check: isRateLimitOption, websocket: true, blueprint: true } },
