@@ -20,6 +20,11 @@ let folder: string;
 
 const databaseUrl = /"(postgres:\/\/|pglite:)[^"]*"|process\.env\.DATABASE_URL!/;
 
+/** In the place of `describe` and `it`: collects the tests. */
+const suite = `export const tests: (() => unknown)[] = [];
+const describe = (_title: string, body: () => void) => body();
+const it = (_title: string, body: () => unknown) => void tests.push(body);`;
+
 /** A module of a page after it has run. */
 interface Ran {
   app?: App;
@@ -89,6 +94,7 @@ async function runnable(code: string): Promise<string> {
     .replace(/enableMessaging\(\)/g, "enableMemoryBroker()")
     .replace(/enableKvstore\(\)/g, `enableKvstore({ url: "${redis}" })`)
     .replace('import { test } from "node:test";', "export const tests: (() => unknown)[] = [];")
+    .replace('import { describe, it } from "node:test";', suite)
     .replace(/^test\(".*", (?=async)/gm, "tests.push(");
   return /^const app = new App\(\)/m.test(replaced) ? `${replaced}\nexport { app };` : replaced;
 }

@@ -31,7 +31,7 @@ export class GraphqlHandle {
     try {
       start = (await load()).startGraphql;
     } catch (error) {
-      throw missingPackage("graphql", "enableGraphql", error);
+      throw missingPackage("graphql", "enableGraphql", error, "@16");
     }
     this.#running = await start(host, this.config, this.builder);
   }

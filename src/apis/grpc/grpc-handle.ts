@@ -57,7 +57,7 @@ export class GrpcHandle {
     try {
       start = (await load()).startGrpc;
     } catch (error) {
-      throw missingPackage("@bufbuild/protobuf", "enableGrpc", error);
+      throw missingPackage("@bufbuild/protobuf", "enableGrpc", error, "@2");
     }
     this.#running = await start(this.#host, config, [...this.#services.values()]);
   }

@@ -16,7 +16,7 @@ export async function loadIoredis(load: () => Promise<Ioredis> = importIoredis):
   try {
     return await load();
   } catch (error) {
-    throw missingPackage("ioredis", "enableKvstore", error);
+    throw missingPackage("ioredis", "enableKvstore", error, "@6");
   }
 }
 

@@ -94,7 +94,7 @@ async function loadCaller(settings: ChannelSettings): Promise<Caller> {
     const { Caller: Made } = await import("./caller.js");
     return new Made(settings);
   } catch (error) {
-    throw missingPackage("@bufbuild/protobuf", "GrpcChannel", error);
+    throw missingPackage("@bufbuild/protobuf", "GrpcChannel", error, "@2");
   }
 }
 

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { missingPackage } from "../missing-package.js";
 import type { ServerError } from "../translate-error.js";
-import { assertUsable, installedVersion } from "./pg-version.js";
+import { assertUsable, installedVersion, pgRange } from "./pg-version.js";
 
 /**
  * The part of node-postgres that is used. The handlers of a query are the interface by which it takes query classes such
@@ -83,7 +83,7 @@ export interface PgQuery {
 
 export async function loadPg(): Promise<PgModule> {
   const module = await import("pg").catch((cause: unknown) => {
-    throw missingPackage("pg", "PostgreSQL", cause);
+    throw missingPackage("pg", "PostgreSQL", cause, `@${pgRange}`);
   });
   const pg = module.default as unknown as PgModule;
   assertUsable(pg, installedVersion());

@@ -70,7 +70,7 @@ export async function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib):
   try {
     return await load();
   } catch (error) {
-    throw missingPackage("amqplib", "enableAmqp", error);
+    throw missingPackage("amqplib", "enableAmqp", error, "@2.3");
   }
 }
 
