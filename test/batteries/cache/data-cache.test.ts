@@ -184,6 +184,13 @@ describe("app.cache.fetch()", () => {
     expect(await app.cache.fetch("k", {}, count.make)).toEqual({ made: 2 });
   });
 
+  it("A call before the start fails, and those after it do not", async () => {
+    const app = new App().enableCaching();
+    await expect(app.cache.fetch("k", {}, () => 1)).rejects.toThrow("app.cache");
+    await started(app);
+    expect(await app.cache.fetch("k", {}, () => 2)).toBe(2);
+  });
+
   it("Values without JSON, wrong arguments and calls before the start are errors", async () => {
     const early = new App();
     await expect(early.cache.fetch("k", {}, () => 1)).rejects.toThrow("app.cache was used before the application");
