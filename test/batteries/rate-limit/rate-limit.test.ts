@@ -479,6 +479,18 @@ describe("a store given as an option", () => {
       expect((await withStore({ limiter: () => ({ take }) }, "deny").request("/")).status).toBe(503);
     }
   });
+
+  it("A process counts alone if the counts of its machine fail too", async () => {
+    const failing = () => Promise.reject(new Error("down"));
+    const throwing = () => {
+      throw new Error("down");
+    };
+    for (const take of [failing, throwing]) {
+      const app = withStore({ limiter: () => ({ take: failing }) });
+      hostOf(app).extend("rateLimit", () => ({ limiter: () => ({ take }) }));
+      expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 429]);
+    }
+  });
 });
 
 describe("RateLimitConfig", () => {
@@ -530,7 +542,7 @@ describe("several workers", () => {
     };
     expect(await start(1)).toEqual([]);
     expect(await start(2)).toEqual([
-      "each of the 2 workers has its own counts of the rate limit, response cache, circuits: enable a key-value store to share",
+      "each of the 2 workers has its own counts of the rate limit, cache, circuits: enable a key-value store to share",
     ]);
   });
 });
