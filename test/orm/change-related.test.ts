@@ -18,7 +18,10 @@ class Order extends Model("change_orders", {
 
 class Line extends Model(
   "change_lines",
-  { order: field.foreignKey(() => Order), number: field.int(), sku: field.text({ minLength: 1 }),
+  {
+    order: field.foreignKey(() => Order),
+    number: field.int(),
+    sku: field.text({ minLength: 1 }),
     get notes() {
       return field.reverse(() => Note, "line");
     },
@@ -158,7 +161,9 @@ describeDatabases("changes of related rows", service("postgres"), models, (db) =
     await mine!.save({ related: { notes: { create: [{ text: "x" }] } } });
     const refused = (notes: object) => expect(mine!.save({ related: { notes } } as never)).rejects;
     await refused({ update: [{ id: 1, line: other }] }).toThrow("notes.update[0]: Note.line and Note.number are both");
-    await refused({ create: [{ text: "y", line: other }] }).toThrow("notes.create[0]: Note.line and Note.number are both");
+    await refused({ create: [{ text: "y", line: other }] }).toThrow(
+      "notes.create[0]: Note.line and Note.number are both",
+    );
     await mine!.save({ related: { notes: { update: [{ id: 1, text: "z" }] } } });
     expect(await Note.objects.valuesList("number", "text")).toEqual([[1, "z"]]);
   });
