@@ -139,6 +139,20 @@ describe("app.cache.fetch()", () => {
     expect(works).toEqual(["inside", "outside"]);
   });
 
+  it("At most 100 values are renewed at once", async () => {
+    const app = await started();
+    const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
+    const options = { ttl: 10, staleWhileRevalidate: 60 };
+    for (const key of keys) await app.cache.fetch(key, options, () => "old");
+    pass(11);
+    const next = gate<string>();
+    const make = vi.fn(() => next.promise);
+    for (const key of keys) expect(await app.cache.fetch(key, options, make)).toBe("old");
+    next.resolve("new");
+    await until(async () => (await app.cache.fetch(keys[0]!, options, make)) === "new");
+    expect(make).toHaveBeenCalledTimes(100);
+  });
+
   it("A failed renewal is logged, and the expired value stays in use for its time", async () => {
     const lines: string[] = [];
     const logger: Logger = { ...silent, error: (text: string) => void lines.push(text), child: () => logger };
@@ -167,6 +181,20 @@ describe("app.cache.fetch()", () => {
     const make = vi.fn(() => "x".repeat(2000));
     for (let i = 0; i < 2; i++) expect(await app.cache.fetch("k", {}, make)).toHaveLength(2000);
     expect(make).toHaveBeenCalledTimes(2);
+  });
+
+  it("No key of a value is that of a response", async () => {
+    const found: string[] = [];
+    class Listed extends MemoryCacheStore {
+      override find(key: string, field: never): ReturnType<MemoryCacheStore["find"]> {
+        found.push(key);
+        return super.find(key, field);
+      }
+    }
+    const app = new App().enableCaching({ store: new Listed(10_000) }).get("/books", () => [1]);
+    await started(app);
+    await app.request("/books");
+    expect(await app.cache.fetch(found[0]!, {}, () => "own")).toBe("own");
   });
 
   it("The value is made for each call while a store fails", async () => {

@@ -357,6 +357,9 @@ describe("several limits, costs and shadows", () => {
     pass(1);
     expect(await ask()).toEqual([200, "3", "0", null]);
     expect(await ask()).toEqual([429, "3", "0", "1199"]);
+    const even = new App().enableRateLimit([{ maxRequests: 1, windowSecs: 60 }, RateLimitConfig.tokenBucket(1, 3600)]);
+    even.get("/", () => "ok");
+    expect((await even.request("/")).headers.get("ratelimit-reset")).toBe("3600");
   });
 
   it("Routes and blueprints take lists, and routes with the same config share its count", async () => {
@@ -478,6 +481,13 @@ describe("a store given as an option", () => {
       expect([refused.status, refused.headers.get("ratelimit-remaining")]).toEqual([429, "0"]);
       expect((await withStore({ limiter: () => ({ take }) }, "deny").request("/")).status).toBe(503);
     }
+  });
+
+  it("A shadow lets requests pass while its store fails, whatever its option says", async () => {
+    const store = { limiter: () => ({ take: () => Promise.reject(new Error("down")) }) };
+    const app = limited(RateLimitConfig.tokenBucket(1, 60, { store, onStoreError: "deny", shadow: true }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 200]);
   });
 
   it("A process counts alone if the counts of its machine fail too", async () => {
