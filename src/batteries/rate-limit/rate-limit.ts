@@ -165,6 +165,7 @@ export class RateLimit {
 
 function checkedCost(cost: unknown): number {
   if (typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0) return cost;
+  if (isPromise(cost)) asPromise(cost).catch(() => {});
   throw new TypeError(`the cost of a request must be a whole number from 0 on, not ${show(cost)}`);
 }
 

@@ -380,6 +380,14 @@ describe("several limits, costs and shadows", () => {
     expect(() => new App().enableRateLimit([{ windows: 1 } as never])).toThrow("'windows'");
   });
 
+  it("A cost that is a promise is an error of the request, and its rejection does not end the process", async () => {
+    const app = limited(new RateLimitConfig({ cost: (() => Promise.reject(new Error("no cost"))) as never }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    expect((await app.request("/")).status).toBe(500);
+    // Rejections that nobody handles are reported by then.
+    await new Promise(setImmediate);
+  });
+
   it.each(["token_bucket", "sliding_window"] as const)("A request counts as many as it costs: %s", async (kind) => {
     stopClock();
     const cost = ({ query }: { query: { get(name: string): string | undefined } }) => Number(query.get("cost"));
