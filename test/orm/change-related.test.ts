@@ -18,7 +18,14 @@ class Order extends Model("change_orders", {
 
 class Line extends Model(
   "change_lines",
-  { order: field.foreignKey(() => Order), number: field.int(), sku: field.text({ minLength: 1 }) },
+  {
+    order: field.foreignKey(() => Order),
+    number: field.int(),
+    sku: field.text({ minLength: 1 }),
+    get notes() {
+      return field.reverse(() => Note, "line");
+    },
+  },
   { primaryKey: ["order", "number"] },
 ) {}
 
@@ -29,7 +36,15 @@ class Remark extends Model("change_remarks", {
   version: field.version(),
 }) {}
 
-const models = [...bookshop, Order, Line, Remark];
+class Note extends Model("change_notes", {
+  id: field.auto(),
+  orderId: field.int(),
+  number: field.int(),
+  text: field.text(),
+  line: field.compositeForeignKey(() => Line, ["orderId", "number"]),
+}) {}
+
+const models = [...bookshop, Order, Line, Remark, Note];
 
 describeDatabases("changes of related rows", service("postgres"), models, (db) => {
   beforeEach(() => truncate(db(), models));
@@ -133,6 +148,24 @@ describeDatabases("changes of related rows", service("postgres"), models, (db) =
     expect(await Author.objects.orderBy("id").valuesList("name")).toEqual([["Ursula"], ["Other"]]);
     await author.save();
     expect((await Author.objects.get({ id: author.id })).name).toBe("changed");
+  });
+
+  it("A reference over several columns cannot lead to another row than the one that is saved", async () => {
+    await Order.objects.create({
+      lines: [
+        { number: 1, sku: "a" },
+        { number: 2, sku: "b" },
+      ],
+    });
+    const [mine, other] = await Line.objects.orderBy("number");
+    await mine!.save({ related: { notes: { create: [{ text: "x" }] } } });
+    const refused = (notes: object) => expect(mine!.save({ related: { notes } } as never)).rejects;
+    await refused({ update: [{ id: 1, line: other }] }).toThrow("notes.update[0]: Note.line and Note.number are both");
+    await refused({ create: [{ text: "y", line: other }] }).toThrow(
+      "notes.create[0]: Note.line and Note.number are both",
+    );
+    await mine!.save({ related: { notes: { update: [{ id: 1, text: "z" }] } } });
+    expect(await Note.objects.valuesList("number", "text")).toEqual([[1, "z"]]);
   });
 
   it("Rules and versions of related rows hold", async () => {

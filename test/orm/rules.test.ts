@@ -36,6 +36,10 @@ class Item extends Model("rule_items", {
   }),
 }) {}
 
+class Country extends Model("rule_countries", { code: field.text({ primaryKey: true, minLength: 2 }) }) {}
+
+class City extends Model("rule_cities", { id: field.auto(), country: field.foreignKey(() => Country) }) {}
+
 const issue = (loc: (string | number)[], type: string, msg: string) => ({ loc, type, msg });
 /** A value of each field that its rules refuse: as JSON, and the issue. */
 const refused = [
@@ -112,8 +116,8 @@ describe("rules in bodies and schemas", () => {
   });
 });
 
-describeDatabases("rules of fields", service("postgres"), [Shop, Item], (db) => {
-  beforeEach(() => truncate(db(), [Shop, Item]));
+describeDatabases("rules of fields", service("postgres"), [Shop, Item, Country, City], (db) => {
+  beforeEach(() => truncate(db(), [Shop, Item, Country, City]));
 
   it("No way to write accepts a value that the rules refuse, and nothing is written", async () => {
     const item = await Item.objects.create({ code: "AB-1" });
@@ -143,6 +147,15 @@ describeDatabases("rules of fields", service("postgres"), [Shop, Item], (db) => 
     item.code = "AB-2";
     await item.save();
     expect(await Item.objects.values("code", "stock")).toEqual([{ code: "AB-2", stock: -4 }]);
+  });
+
+  it("Rules do not hold for items that are null, nor for the key of a row that exists", async () => {
+    const { sizes } = await Item.objects.create({ code: "AB-1", sizes: [1, null as never] });
+    expect(sizes).toEqual([1, null]);
+    await expect(Country.objects.create({ code: "x" })).rejects.toThrow("at least 2 characters");
+    await db().execute("INSERT INTO rule_countries VALUES ('x')");
+    await City.objects.create({ country: "x" });
+    expect(await City.objects.valuesList("country")).toEqual([["x"]]);
   });
 
   it("A decimal is compared exactly, whatever its length", async () => {

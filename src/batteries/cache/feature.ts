@@ -91,13 +91,14 @@ const stateOf = perHost((host): State => {
 /** Made with the first use: most applications cache nothing. */
 function sharedOf(host: Host): Shared | Promise<Shared> {
   const state = stateOf(host);
-  return state.shared ?? (state.opening ??= open(host, state));
-}
-
-async function open(host: Host, state: State): Promise<Shared> {
-  const { general, detached } = state;
+  const { detached } = state;
   // Engines offer their stores at the start.
   if (detached === null) throw new Error(notStarted("app.cache"));
+  return state.shared ?? (state.opening ??= open(host, state, detached));
+}
+
+async function open(host: Host, state: State, detached: NonNullable<State["detached"]>): Promise<Shared> {
+  const { general } = state;
   const [{ DataCache }, { defaultMaxSize, MemoryCacheStore }, { StoreCalls }] = await Promise.all([
     import("./data-cache.js"),
     import("./memory-store.js"),

@@ -125,24 +125,26 @@ export class RateLimit {
       if (!verdict.allowed) this.#report();
       return proceed(null);
     };
-    const undecided = (error: unknown): Answer => {
+    const decide = (limiter: RateLimiter, failed: (error: unknown) => Answer): Answer => {
+      let verdict: RateVerdict | Promise<RateVerdict>;
+      try {
+        verdict = limiter.take(key, limit, cost);
+      } catch (error) {
+        return failed(error);
+      }
+      if (!(verdict instanceof Promise)) return settle(verdict);
+      // The machine itself replies soon, however long the request has waited for the store.
+      return (limiter === this.#limiter ? storeReply(request, verdict) : verdict).then(settle, failed);
+    };
+    const alone = (): Answer => {
+      this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
+      return settle(this.#own.take(key, limit, cost) as RateVerdict);
+    };
+    return decide(this.#limiter, (error) => {
       this.#complain(error);
       if (this.#config.onStoreError === "deny" && !this.#config.shadow) return onError(request, unavailable(), "async");
-      const alone = (): Answer => {
-        this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
-        return settle(this.#own.take(key, limit, cost) as RateVerdict);
-      };
-      if (this.#fallback === null) return alone();
-      const verdict = this.#fallback.take(key, limit, cost);
-      return verdict instanceof Promise ? verdict.then(settle, alone) : settle(verdict);
-    };
-    let verdict: RateVerdict | Promise<RateVerdict>;
-    try {
-      verdict = this.#limiter.take(key, limit, cost);
-    } catch (error) {
-      return undecided(error);
-    }
-    return verdict instanceof Promise ? storeReply(request, verdict).then(settle, undecided) : settle(verdict);
+      return this.#fallback === null ? alone() : decide(this.#fallback, alone);
+    });
   }
 
   #report(): void {
@@ -163,6 +165,7 @@ export class RateLimit {
 
 function checkedCost(cost: unknown): number {
   if (typeof cost === "number" && Number.isSafeInteger(cost) && cost >= 0) return cost;
+  if (isPromise(cost)) asPromise(cost).catch(() => {});
   throw new TypeError(`the cost of a request must be a whole number from 0 on, not ${show(cost)}`);
 }
 

@@ -116,7 +116,8 @@ class Change {
       const instance = owned.get(textOf(this.#keyOf(value as Values)))!;
       const values = Object.entries(this.#unclaimed(value as Values, path)).filter(([name]) => !keys.includes(name));
       keepStates(this.#db, [instance]);
-      at(path, () => assign(instance, target, Object.fromEntries(values)));
+      // With the key that leads to the owner, which another reference may hold too.
+      at(path, () => assign(instance, target, { ...Object.fromEntries(values), ...this.#link }));
       return { instance, path };
     });
     for (const { instance } of rows) await runHooks(instance, "beforeSave", { created: false });
@@ -137,11 +138,15 @@ class Change {
   async #create(items: readonly Item[], call: string): Promise<void> {
     if (items.length === 0) return;
     const { target, through, name } = this.#relation;
-    const link = through ? {} : linkTo(this.#owner, this.#relation);
-    const values = items.map(({ value, path }) => ({ ...this.#unclaimed(value as Values, path), ...link }));
+    const values = items.map(({ value, path }) => ({ ...this.#unclaimed(value as Values, path), ...this.#link }));
     const made = await createNested(target, values, this.#db, true, join(name, call));
     for (const row of made) stateOf(row).db = this.#home;
     if (through) await this.#rows.add(...(made as never[]));
+  }
+
+  /** The columns of a related row that lead to the owner. */
+  get #link(): Values {
+    return this.#relation.through ? {} : linkTo(this.#owner, this.#relation);
   }
 
   /** The values, which cannot hold the key that leads to the owner. */
@@ -176,7 +181,7 @@ class Change {
   /** A part of the key can be the foreign key that leads to the owner. */
   #keyOf(values: Values): unknown[] {
     const { target, targetColumns, through } = this.#relation;
-    const link = through ? {} : linkTo(this.#owner, this.#relation);
+    const link = this.#link;
     return target.primaryKey.map((column) => {
       const isSet = !through && targetColumns.includes(column);
       return isSet ? link[column.attribute] : (values[column.attribute] ?? values[column.name]);

@@ -1,9 +1,10 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import http2 from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import * as grpc from "@grpc/grpc-js";
 import { type ChannelOptions, GrpcChannel, type GrpcServiceConfig } from "stoa/grpc";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { RoundRobin } from "../../../src/apis/grpc/client/round-robin.js";
 import { Echo } from "./fixtures/echo_pb.js";
 import { type RunningApp, serve } from "./support.js";
 
@@ -86,6 +87,23 @@ describe("round_robin", () => {
         { timeout: 30_000 },
       )
       .toBe("watched");
+  });
+
+  it("No call waits for an address of a channel that is closed", async () => {
+    const session = Object.assign(new EventEmitter(), { closed: false, destroyed: false });
+    const close = (): void => {
+      session.destroyed = true;
+      session.emit("close");
+    };
+    const picker = new RoundRobin([{ host: "a", ready: async () => session, close } as never], {
+      retryDelay: 1,
+      healthOf: null,
+    });
+    expect((await picker.pick()).session).toBe(session);
+    picker.close();
+    // The loss of the connection is noticed after the close.
+    await new Promise(setImmediate);
+    await expect(async () => picker.pick()).rejects.toThrow("the channel has been closed");
   });
 });
 

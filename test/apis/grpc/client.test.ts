@@ -96,6 +96,15 @@ describe("a channel to a server", () => {
     expect(seen).toEqual(["value", "done"]);
   });
 
+  it("A call fails with the error of its onHeaders or onTrailers", async () => {
+    const wrong = (): never => {
+      throw new Error("wrong");
+    };
+    const client = channel.client(Echo);
+    for (const options of [{ onHeaders: wrong }, { onTrailers: wrong }])
+      await expect(client.say({}, options)).rejects.toThrow("wrong");
+  });
+
   it("An error has the code, the message and the details of the server", async () => {
     const error = await channel
       .client("test.Flaky")

@@ -139,6 +139,20 @@ describe("app.cache.fetch()", () => {
     expect(works).toEqual(["inside", "outside"]);
   });
 
+  it("At most 100 values are renewed at once", async () => {
+    const app = await started();
+    const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
+    const options = { ttl: 10, staleWhileRevalidate: 60 };
+    for (const key of keys) await app.cache.fetch(key, options, () => "old");
+    pass(11);
+    const next = gate<string>();
+    const make = vi.fn(() => next.promise);
+    for (const key of keys) expect(await app.cache.fetch(key, options, make)).toBe("old");
+    next.resolve("new");
+    await until(async () => (await app.cache.fetch(keys[0]!, options, make)) === "new");
+    expect(make).toHaveBeenCalledTimes(100);
+  });
+
   it("A failed renewal is logged, and the expired value stays in use for its time", async () => {
     const lines: string[] = [];
     const logger: Logger = { ...silent, error: (text: string) => void lines.push(text), child: () => logger };
@@ -169,6 +183,20 @@ describe("app.cache.fetch()", () => {
     expect(make).toHaveBeenCalledTimes(2);
   });
 
+  it("No key of a value is that of a response", async () => {
+    const found: string[] = [];
+    class Listed extends MemoryCacheStore {
+      override find(key: string, field: never): ReturnType<MemoryCacheStore["find"]> {
+        found.push(key);
+        return super.find(key, field);
+      }
+    }
+    const app = new App().enableCaching({ store: new Listed(10_000) }).get("/books", () => [1]);
+    await started(app);
+    await app.request("/books");
+    expect(await app.cache.fetch(found[0]!, {}, () => "own")).toBe("own");
+  });
+
   it("The value is made for each call while a store fails", async () => {
     class AbsentStore extends MemoryCacheStore {
       override find(): never {
@@ -182,6 +210,13 @@ describe("app.cache.fetch()", () => {
     const count = counter();
     expect(await app.cache.fetch("k", {}, count.make)).toEqual({ made: 1 });
     expect(await app.cache.fetch("k", {}, count.make)).toEqual({ made: 2 });
+  });
+
+  it("A call before the start fails, and those after it do not", async () => {
+    const app = new App().enableCaching();
+    await expect(app.cache.fetch("k", {}, () => 1)).rejects.toThrow("app.cache");
+    await started(app);
+    expect(await app.cache.fetch("k", {}, () => 2)).toBe(2);
   });
 
   it("Values without JSON, wrong arguments and calls before the start are errors", async () => {

@@ -169,6 +169,18 @@ describe("the memory of a rate limit", () => {
   });
 });
 
+it("A sliding window names the time at which a request of the same cost is allowed", () => {
+  let now = 0;
+  const windows = new SlidingWindows(windowMs, new RecentMap(1000, windowMs * 2), () => now);
+  for (; now < 300; now += 100) expect(windows.take("a", 3).allowed).toBe(true);
+  for (const [cost, retryMs] of [
+    [1, 700],
+    [2, 800],
+    [3, 900],
+  ] as const)
+    expect(windows.take("a", 3, cost)).toMatchObject({ allowed: false, retryMs });
+});
+
 describe("the network of an address", () => {
   it.each([
     ["203.0.113.9", "203.0.113.9"],

@@ -357,6 +357,9 @@ describe("several limits, costs and shadows", () => {
     pass(1);
     expect(await ask()).toEqual([200, "3", "0", null]);
     expect(await ask()).toEqual([429, "3", "0", "1199"]);
+    const even = new App().enableRateLimit([{ maxRequests: 1, windowSecs: 60 }, RateLimitConfig.tokenBucket(1, 3600)]);
+    even.get("/", () => "ok");
+    expect((await even.request("/")).headers.get("ratelimit-reset")).toBe("3600");
   });
 
   it("Routes and blueprints take lists, and routes with the same config share its count", async () => {
@@ -374,6 +377,14 @@ describe("several limits, costs and shadows", () => {
     ]);
     expect(() => new App().get("/", { rateLimit: [] }, () => "")).toThrow("'rateLimit'");
     expect(() => new App().enableRateLimit({}, { windows: 1 } as never)).toThrow("'windows'");
+  });
+
+  it("A cost that is a promise is an error of the request, and its rejection does not end the process", async () => {
+    const app = limited(new RateLimitConfig({ cost: (() => Promise.reject(new Error("no cost"))) as never }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    expect((await app.request("/")).status).toBe(500);
+    // Rejections that nobody handles are reported by then.
+    await new Promise(setImmediate);
   });
 
   it.each(["token_bucket", "sliding_window"] as const)("A request counts as many as it costs: %s", async (kind) => {
@@ -476,6 +487,25 @@ describe("a store given as an option", () => {
       const refused = await app.request("/");
       expect([refused.status, refused.headers.get("ratelimit-remaining")]).toEqual([429, "0"]);
       expect((await withStore({ limiter: () => ({ take }) }, "deny").request("/")).status).toBe(503);
+    }
+  });
+
+  it("A shadow lets requests pass while its store fails, whatever its option says", async () => {
+    const store = { limiter: () => ({ take: () => Promise.reject(new Error("down")) }) };
+    const app = limited(RateLimitConfig.tokenBucket(1, 60, { store, onStoreError: "deny", shadow: true }));
+    app.logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => app.logger };
+    expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 200]);
+  });
+
+  it("A process counts alone if the counts of its machine fail too", async () => {
+    const failing = () => Promise.reject(new Error("down"));
+    const throwing = () => {
+      throw new Error("down");
+    };
+    for (const take of [failing, throwing]) {
+      const app = withStore({ limiter: () => ({ take: failing }) });
+      hostOf(app).extend("rateLimit", () => ({ limiter: () => ({ take }) }));
+      expect([(await app.request("/")).status, (await app.request("/")).status]).toEqual([200, 429]);
     }
   });
 });

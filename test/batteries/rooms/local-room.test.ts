@@ -43,6 +43,15 @@ describe("the clients of one process in a room", () => {
     expect(fresh.seen).toEqual([2, 3, 4]);
   });
 
+  it("A client that comes back does not get a message that is not for it from the history either", async () => {
+    const hidden = { id: 3, text: '@back "text"' };
+    const room = roomOf(() => ({ messages: [...messages(2), hidden], isIncomplete: false }));
+    const [back, other] = [new Notes(), new Notes()];
+    await room.join("back", back, 1);
+    await room.join("other", other, 1);
+    expect([back.seen, other.seen]).toEqual([[2], [2, 3]]);
+  });
+
   it("Clients get the messages that were lost on the way to their process, before those that come meanwhile", async () => {
     let resolve = (_history: StoredHistory): void => {};
     const lost = new Promise<StoredHistory>((resolved) => {

@@ -105,6 +105,16 @@ describe.skipIf(!service("redis"))("values in the key-value store", () => {
     expect(most).toBe(1);
   });
 
+  it("Keys that are not valid Unicode are different keys", async () => {
+    const {
+      apps: [app],
+    } = await apps(1);
+    const keys = ["user:\ud800", "user:\ud801", "user:\ufffd"];
+    for (const key of keys) expect(await app!.cache.fetch(key, {}, () => keys.indexOf(key))).toBe(keys.indexOf(key));
+    expect(await app!.invalidateCache(keys[1]!)).toBe(1);
+    expect(await app!.cache.fetch(keys[0]!, {}, () => "again")).toBe(0);
+  });
+
   it("An invalidation reaches the values of other processes, also from one that has none", async () => {
     const {
       apps: [one, two],

@@ -28,6 +28,16 @@ describe.skipIf(!service("redis"))("what ends in the key-value store", () => {
     await until(() => gaps === 4);
   });
 
+  it("All sessions of a user are listed, however many of them have ended", async () => {
+    const store = new KvSessionStore(await testStore());
+    const owned = { ...session, owner: "ada" };
+    const keys = Array.from({ length: 250 }, (_, index) => String(index).padStart(3, "0"));
+    await Promise.all(keys.map((key) => store.set(key, owned, 60)));
+    await Promise.all(keys.slice(0, 120).map((key) => store.destroy(key)));
+    expect((await store.list("ada")).map(([key]) => key).sort()).toEqual(keys.slice(120));
+    expect([...(await store.destroyAll("ada"))].sort()).toEqual(keys.slice(120));
+  });
+
   it("All sessions of a user end for all processes, those that ended before are not counted, and the list expires", async () => {
     const kv = await testStore();
     const [one, two] = [new KvSessionStore(kv), new KvSessionStore(kv)];

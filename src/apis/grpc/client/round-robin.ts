@@ -42,10 +42,10 @@ export class RoundRobin implements Picker {
   }
 
   close(): void {
-    this.#closed.abort();
-    for (const { connection } of this.#members) connection.close();
     for (const member of this.#members)
       this.#set(member, null, new GrpcError("CANCELLED", "the channel has been closed"));
+    this.#closed.abort();
+    for (const { connection } of this.#members) connection.close();
   }
 
   #ready(): Picked | null {
@@ -114,7 +114,8 @@ export class RoundRobin implements Picker {
   }
 
   #set(member: Member, session: ClientHttp2Session | null, failure: unknown): void {
-    if (this.#closed.signal.aborted && session !== null) return;
+    // The reason stays: calls that are repeated now must not wait.
+    if (this.#closed.signal.aborted) return;
     member.session = session;
     member.failure = failure;
     this.#change.resolve();

@@ -99,8 +99,8 @@ class CallAttempt implements FailedAttempt {
   #attempt: Attempt | null = null;
   #release: (() => void) | null = null;
   #forget: (() => void) | null = null;
-  /** An error of the messages that this client sends. */
-  #sendError: unknown = null;
+  /** An error of this client: of the messages that it sends, or of its `onHeaders`. */
+  #ownError: unknown = null;
   #done = false;
 
   constructor(parts: CallParts, limits: CallLimits, span: Span | null, previous: number, kept: KeptFrames | null) {
@@ -115,9 +115,13 @@ class CallAttempt implements FailedAttempt {
     const { picker, settings, options } = this.#parts;
     const { connection, session } = await this.#unlessOver(picker.pick());
     this.#release = connection.begin(session);
-    const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) =>
-      options.onHeaders?.(metadata),
-    );
+    const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) => {
+      try {
+        options.onHeaders?.(metadata);
+      } catch (error) {
+        this.#fail(attempt, "onHeaders", error);
+      }
+    });
     this.#attempt = attempt;
     this.#forget = this.#limits.onOver((error) => attempt.cancel(error));
     // Not awaited: a server may end a call before it has all messages.
@@ -127,7 +131,7 @@ class CallAttempt implements FailedAttempt {
       try {
         frame = await attempt.next();
       } catch (error) {
-        throw this.#sendError ?? error;
+        throw this.#ownError ?? error;
       }
       if (frame === null) break;
       yield await this.#decode(frame, attempt);
@@ -180,9 +184,13 @@ class CallAttempt implements FailedAttempt {
       }
       attempt.end();
     } catch (error) {
-      this.#sendError = error;
-      attempt.cancel(new GrpcError("CANCELLED", `the messages of ${method.name} failed`, { cause: error }));
+      this.#fail(attempt, `the messages of ${method.name}`, error);
     }
+  }
+
+  #fail(attempt: Attempt, what: string, error: unknown): void {
+    this.#ownError = error;
+    attempt.cancel(new GrpcError("CANCELLED", `${what} failed`, { cause: error }));
   }
 
   async #decode(frame: Frame, attempt: Attempt): Promise<unknown> {

@@ -146,7 +146,7 @@ export class KvCacheStore implements CacheStore {
   }
 
   #placeOf(key: string): { root: string; id: string } {
-    const hash = nodeCrypto().createHash("sha256").update(key).digest();
+    const hash = nodeCrypto().createHash("sha256").update(key, "utf16le").digest();
     return { root: rootOf(hash[0]! % this.#parts), id: hash.toString("base64url") };
   }
 
@@ -167,9 +167,9 @@ function rootOf(part: number): string {
   return `cache:{${part}}`;
 }
 
-/** Of bounded length, and without characters that could be taken for something else. */
+/** Of bounded length, and without characters that could be taken for something else. Text that is no valid Unicode has no UTF-8. */
 function tagId(tag: string): string {
-  return nodeCrypto().createHash("sha256").update(tag).digest("base64url");
+  return nodeCrypto().createHash("sha256").update(tag, "utf16le").digest("base64url");
 }
 
 function variantOf(vary: CacheEntry["vary"]): string {

@@ -18,7 +18,7 @@ export class KvSessionStore implements SessionStore {
     this.#kv = kv;
     this.#destroy = kv.script(destroyLua);
     this.#add = kv.script(addLua);
-    this.#list = kv.script(`return redis.call('ZRANGE', KEYS[1], 0, ${batch - 1})`);
+    this.#list = kv.script("return redis.call('ZRANGE', KEYS[1], 0, ARGV[1])");
     this.#unlist = kv.script("return redis.call('ZREM', KEYS[1], unpack(ARGV))");
   }
 
@@ -50,7 +50,7 @@ export class KvSessionStore implements SessionStore {
     const list = [listOf(owner)];
     const ended: string[] = [];
     for (;;) {
-      const keys = await this.#list.run(list).catch(refuse);
+      const keys = await this.#list.run(list, [batch - 1]).catch(refuse);
       if (keys.length === 0) return ended;
       const were = await Promise.all(keys.map((key) => this.destroy(key)));
       await this.#unlist.run(list, keys).catch(refuse);
@@ -60,7 +60,7 @@ export class KvSessionStore implements SessionStore {
   }
 
   async list(owner: string): Promise<OwnedSessions> {
-    const keys = await this.#list.run([listOf(owner)]).catch(refuse);
+    const keys = await this.#list.run([listOf(owner)], [-1]).catch(refuse);
     const found: [key: string, session: StoredSession][] = [];
     for (let i = 0; i < keys.length; i += batch) {
       const some = keys.slice(i, i + batch);
