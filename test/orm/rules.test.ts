@@ -111,6 +111,9 @@ describe("rules in bodies and schemas", () => {
     expect(() => field.int({ min: "many" as never })).toThrow("option 'min'");
     expect(() => field.text({ minLength: 0 })).toThrow("option 'minLength'");
     expect(() => field.text({ validate: true as never })).toThrow("option 'validate'");
+    // The rejection is handled, or it would be an error of this run.
+    const later = (() => Promise.reject(new Error("later"))) as never;
+    expect(() => field.text({ default: "a", validate: later })).toThrow("'validate' returns what is wrong as text");
     // @ts-expect-error text has no order
     expect(() => field.text({ min: 1 })).toThrow("'min'");
   });

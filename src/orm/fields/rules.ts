@@ -1,5 +1,6 @@
 /** The rules of a field: one declaration for writes, bodies and JSON schemas. */
 
+import { asPromise, isPromise } from "../../kit/is-promise.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { isLonger } from "../body/checks/text.js";
@@ -95,6 +96,8 @@ function valid(validate: NonNullable<Rules["validate"]>): Rule {
     const problem: unknown = validate(value);
     if (problem === undefined) return undefined;
     if (typeof problem === "string") return new Refusal("value_error", problem);
+    // Its rejection has nobody else who hears of it.
+    if (isPromise(problem)) asPromise(problem).catch(() => {});
     throw new ValueError(`'validate' returns what is wrong as text, or undefined, not ${show(problem)}`);
   };
 }

@@ -357,7 +357,7 @@ describe("several limits, costs and shadows", () => {
     pass(1);
     expect(await ask()).toEqual([200, "3", "0", null]);
     expect(await ask()).toEqual([429, "3", "0", "1199"]);
-    const even = new App().enableRateLimit([{ maxRequests: 1, windowSecs: 60 }, RateLimitConfig.tokenBucket(1, 3600)]);
+    const even = new App().enableRateLimit({ maxRequests: 1, windowSecs: 60 }, RateLimitConfig.tokenBucket(1, 3600));
     even.get("/", () => "ok");
     expect((await even.request("/")).headers.get("ratelimit-reset")).toBe("3600");
   });
