@@ -37,6 +37,6 @@ backend machines
   default-server inter 500ms fall 2 rise 1
 ${servers.map((server, index) => `  server m${index + 1} 127.0.0.1:${server} check\n`).join("")}`,
   );
-  const { stop } = await startChild(program, ["-db", "-f", file], { ready: () => accepts(port), patience: 20_000 });
+  const { stop } = await startChild(program, ["-db", "-f", file], { ready: () => accepts(port), patience: 120_000 });
   return { value: `http://127.0.0.1:${port}`, stop };
 }

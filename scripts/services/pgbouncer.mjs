@@ -9,7 +9,7 @@ import { serverUser } from "./postgres.mjs";
 const program = "/usr/sbin/pgbouncer";
 
 /** Milliseconds that it gets to come up. */
-const patience = 20_000;
+const patience = 120_000;
 
 /**
  * PgBouncer in transaction mode in front of the PostgreSQL of the tests, for each of its databases. It has so few

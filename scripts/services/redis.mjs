@@ -8,7 +8,7 @@ import { untilListens } from "./ports.mjs";
 const program = process.env.STOA_TEST_REDIS_PROGRAM ?? "/usr/bin/redis-server";
 
 /** Milliseconds that it gets to come up. */
-const patience = 20_000;
+const patience = 120_000;
 
 /**
  * A Redis server without persistence. Tests of TLS and of clusters start their own beside it, with the same program:

@@ -11,7 +11,7 @@ const kept = join(root, "node_modules", ".cache", "stoa", `rotel-${version}`);
 const program = join(kept, "node_modules", "@streamfold", "rotel-linux-x64", "bin", "rotel-agent");
 
 /** Milliseconds that it gets to come up. */
-const patience = 20_000;
+const patience = 120_000;
 
 /**
  * A collector of OTLP over HTTP and gRPC. It prints what it has decoded; the value names both addresses and the file with
