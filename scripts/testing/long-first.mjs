@@ -22,6 +22,12 @@ export class LongFirst extends BaseSequencer {
   }
 }
 
+/** How long a file takes, beside one that shares its process with others: it has a process to start, and is one of the long ones or not. */
+export function weightOf({ moduleId, project }) {
+  if (placeOf({ moduleId }) < long.length) return 20;
+  return project.name === "shared" ? 1 : 4;
+}
+
 function placeOf({ moduleId }) {
   const place = long.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
   return place === -1 ? long.length : place;

@@ -1,4 +1,5 @@
 /** A reporter for vitest: how far the tests are and how long they will take, as one line that is printed now and then. */
+import { weightOf } from "./long-first.mjs";
 
 /** Seconds between two lines where the output is not a terminal. */
 const pause = 20;
@@ -7,12 +8,15 @@ export default class Progress {
   #start = Date.now();
   #files = 0;
   #done = 0;
+  #weight = 0;
+  #weightDone = 0;
   #failed = 0;
   #tests = 0;
   #timer;
 
   onTestRunStart(specifications) {
     this.#files = specifications.length;
+    for (const specification of specifications) this.#weight += weightOf(specification);
     this.#start = Date.now();
     this.#timer = setInterval(() => this.#print(), pause * 1000);
     this.#timer.unref();
@@ -21,6 +25,7 @@ export default class Progress {
 
   onTestModuleEnd(module) {
     this.#done++;
+    this.#weightDone += weightOf(module);
     for (const test of module.children.allTests()) {
       this.#tests++;
       if (test.result().state !== "failed") continue;
@@ -45,6 +50,7 @@ export default class Progress {
     const line = progressLine({
       files: this.#files,
       done: this.#done,
+      part: this.#weightDone / this.#weight,
       tests: this.#tests,
       failed: this.#failed,
       seconds: (Date.now() - this.#start) / 1000,
@@ -54,9 +60,9 @@ export default class Progress {
   }
 }
 
-/** The rest is estimated by the number of files. */
-export function progressLine({ files, done, tests, failed, seconds }) {
-  const left = done === 0 ? "" : `, about ${minutes((seconds / done) * (files - done))} left`;
+/** The rest is estimated by the part of the work that is done. */
+export function progressLine({ files, done, part, tests, failed, seconds }) {
+  const left = part === 0 ? "" : `, about ${minutes(seconds / part - seconds)} left`;
   return `${minutes(seconds)}  ${done} of ${files} files, ${tests} tests, ${failed} failed${left}`;
 }
 
