@@ -2,6 +2,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Files that take long, longest first. The last one to end should not be one of them, alone on one core. */
 const long = [
+  "server/native/tagged",
   "scripts/chaos",
   "engines/messaging/processes",
   "server/process/stuck",

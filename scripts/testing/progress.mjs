@@ -12,6 +12,7 @@ export default class Progress {
   #weightDone = 0;
   #failed = 0;
   #tests = 0;
+  #running = new Set();
   #timer;
 
   onTestRunStart(specifications) {
@@ -23,7 +24,12 @@ export default class Progress {
     console.log(`tests: ${this.#files} files`);
   }
 
+  onTestModuleStart(module) {
+    this.#running.add(module.relativeModuleId);
+  }
+
   onTestModuleEnd(module) {
+    this.#running.delete(module.relativeModuleId);
     this.#done++;
     this.#weightDone += weightOf(module);
     for (const test of module.children.allTests()) {
@@ -54,6 +60,7 @@ export default class Progress {
       tests: this.#tests,
       failed: this.#failed,
       seconds: (Date.now() - this.#start) / 1000,
+      running: this.#running,
     });
     if (process.stdout.isTTY) process.stdout.write(`\r\x1b[2K${line}`);
     else console.log(line);
@@ -61,9 +68,11 @@ export default class Progress {
 }
 
 /** The rest is estimated by the part of the work that is done. */
-export function progressLine({ files, done, part, tests, failed, seconds }) {
+export function progressLine({ files, done, part, tests, failed, seconds, running }) {
   const left = part === 0 ? "" : `, about ${minutes(seconds / part - seconds)} left`;
-  return `${minutes(seconds)}  ${done} of ${files} files, ${tests} tests, ${failed} failed${left}`;
+  // Who waits for the last files wants to know which they are.
+  const last = files - done > running.size ? "" : `: ${[...running].join(", ")}`;
+  return `${minutes(seconds)}  ${done} of ${files} files, ${tests} tests, ${failed} failed${left}${last}`;
 }
 
 function minutes(seconds) {

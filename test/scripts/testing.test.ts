@@ -24,11 +24,22 @@ describe("processes that outlive a test run", () => {
 
 describe("progress of a test run", () => {
   it("A line tells the time, what is done, and an estimate of the rest", () => {
-    expect(progressLine({ files: 100, done: 20, part: 0.2, tests: 412, failed: 1, seconds: 65 })).toBe(
-      "1:05  20 of 100 files, 412 tests, 1 failed, about 4:20 left",
-    );
-    expect(progressLine({ files: 100, done: 0, part: 0, tests: 0, failed: 0, seconds: 3 })).toBe(
+    expect(
+      progressLine({
+        files: 100,
+        done: 20,
+        part: 0.2,
+        tests: 412,
+        failed: 1,
+        seconds: 65,
+        running: new Set(["a", "b"]),
+      }),
+    ).toBe("1:05  20 of 100 files, 412 tests, 1 failed, about 4:20 left");
+    expect(progressLine({ files: 100, done: 0, part: 0, tests: 0, failed: 0, seconds: 3, running: new Set() })).toBe(
       "0:03  0 of 100 files, 0 tests, 0 failed",
     );
+    expect(
+      progressLine({ files: 9, done: 8, part: 0.5, tests: 1, failed: 0, seconds: 2, running: new Set(["a"]) }),
+    ).toBe("0:02  8 of 9 files, 1 tests, 0 failed, about 0:02 left: a");
   });
 });
