@@ -32,12 +32,16 @@ export function websocketEndpoint(
   const pace = new Pace();
   return async (request, injected) => {
     const headers = checkHandshake(request, settings);
+    const isHttp2 = request.source.httpVersion === "2";
     const opener = (server ??= createServer(await loadWs(), settings));
     if (registry.draining) throw httpError("SERVICE_UNAVAILABLE");
     const response = new Response(null);
     response.status = 101;
     // Middleware must add its fields to this object, not to a copy.
     response.given = true;
+    const protocol = headers["sec-websocket-protocol"] ?? "";
+    // In HTTP/1.1 it is a part of the handshake.
+    if (isHttp2 && protocol !== "") response.header("Sec-WebSocket-Protocol", protocol);
     const begin = (raw: RawSocket, duplex: Duplex | null): WebSocket => {
       const socket = new WebSocket(raw, duplex, settings.limits, request);
       if (settings.limits.messageRate !== undefined) socket.onFlood = () => reportFlood(request, pace);
@@ -59,8 +63,8 @@ export function websocketEndpoint(
     });
     if (headers["sec-websocket-extensions"] === undefined) {
       upgrade.direct = AsyncResource.bind((direct: DirectSocket) => {
-        const raw = new FrameSocket(direct, headers["sec-websocket-protocol"] ?? "", settings);
-        raw.accept(upgradeOf());
+        const raw = new FrameSocket(direct, protocol, settings);
+        if (!isHttp2) raw.accept(upgradeOf());
         const socket = begin(raw, null);
         raw.on("data", () => socket.heard());
         return raw;

@@ -17,8 +17,12 @@ export function checkHandshake(request: Request, settings: SocketSettings): Reco
   if (source.header("sec-websocket-version") !== "13") {
     throw upgradeRequired("Only version 13 of the WebSocket protocol is supported.");
   }
-  const key = source.header("sec-websocket-key");
-  if (key === undefined || !keyPattern.test(key)) throw httpError("BAD_REQUEST", "Sec-WebSocket-Key is not valid.");
+  // HTTP/2 has no key (RFC 8441 section 5).
+  const isHttp2 = source.httpVersion === "2";
+  const key = isHttp2 ? "" : source.header("sec-websocket-key");
+  if (key === undefined || (!isHttp2 && !keyPattern.test(key))) {
+    throw httpError("BAD_REQUEST", "Sec-WebSocket-Key is not valid.");
+  }
   if (source.body !== null) throw httpError("BAD_REQUEST", "A request to speak WebSocket has no body.");
   if (!isOriginAllowed(request, settings.origins)) throw httpError("ORIGIN_NOT_ALLOWED");
   const fields: Record<string, string> = {
@@ -28,7 +32,8 @@ export function checkHandshake(request: Request, settings: SocketSettings): Reco
   };
   const protocol = chooseProtocol(source.header("sec-websocket-protocol"), settings.protocols);
   if (protocol !== undefined) fields["sec-websocket-protocol"] = protocol;
-  const extensions = settings.compression ? source.header("sec-websocket-extensions") : undefined;
+  // Extensions are a matter of `ws`, which knows HTTP/1.1 alone.
+  const extensions = settings.compression && !isHttp2 ? source.header("sec-websocket-extensions") : undefined;
   if (extensions !== undefined) fields["sec-websocket-extensions"] = extensions;
   return fields;
 }

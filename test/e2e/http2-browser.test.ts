@@ -7,7 +7,7 @@ const executablePath = service("chromium");
 const fixture = (name: string) => new URL(`../server/fixtures/${name}`, import.meta.url).pathname;
 
 describe.skipIf(!executablePath)("HTTP/2 in a browser", () => {
-  it("A browser speaks HTTP/2 with TLS for pages, uploads and events, and HTTP/1.1 for a WebSocket on the same port", async () => {
+  it("A browser speaks HTTP/2 with TLS for pages, uploads, events and a WebSocket", async () => {
     const app = new App();
     app.get("/", () => Response.html("<title>page</title>"));
     app.get("/data", () => ({ hello: "world" }));
@@ -21,7 +21,7 @@ describe.skipIf(!executablePath)("HTTP/2 in a browser", () => {
       ),
     );
     app.websocket("/ws", async (socket) => {
-      await socket.sendText(`echo ${(await socket.recv())?.text}`);
+      await socket.sendText(`echo ${(await socket.recv())?.text} over HTTP/${socket.request.source.httpVersion}`);
     });
     const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
     const server = await app.run({ port: 0, exit: false, logs: false, http2: true, tls });
@@ -62,7 +62,7 @@ describe.skipIf(!executablePath)("HTTP/2 in a browser", () => {
         size: "2000000",
         many: [200],
         events: ["first", "second"],
-        socket: "echo hello",
+        socket: "echo hello over HTTP/2",
         protocols: ["h2"],
       });
     } finally {

@@ -6,7 +6,7 @@ import { MessageRate } from "../../src/websocket/message-rate.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { untilStill } from "../support/until-still.js";
 import { Client } from "./client.js";
-import { eventually, frame, onEachTransport, RawPeer, socketServer } from "./server.js";
+import { eventually, frame, onEachTransport, onHttp1Transports, RawPeer, socketServer } from "./server.js";
 
 onEachTransport("a peer that sends faster than the handler takes", () => {
   it("A peer that sends faster than the handler reads is paused, and no message is lost", async () => {
@@ -270,7 +270,7 @@ onEachTransport("the heartbeat", () => {
   });
 });
 
-onEachTransport("compression", () => {
+onHttp1Transports("compression", () => {
   const offer = { "Sec-WebSocket-Extensions": "permessage-deflate" };
 
   it("Compression is off by default", async () => {

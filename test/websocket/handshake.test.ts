@@ -1,5 +1,13 @@
 import { expect, it } from "vitest";
-import { frame, handshake, handshakeLines, onEachTransport, RawPeer, socketServer } from "./server.js";
+import {
+  frame,
+  handshake,
+  handshakeLines,
+  onEachTransport,
+  onHttp1Transports,
+  RawPeer,
+  socketServer,
+} from "./server.js";
 
 const echo = async (socket: {
   recv(): Promise<{ text: string | undefined } | null>;
@@ -8,7 +16,7 @@ const echo = async (socket: {
   for (let message = await socket.recv(); message; message = await socket.recv()) socket.sendText(message.text ?? "");
 };
 
-onEachTransport("the handshake", () => {
+onHttp1Transports("the handshake", () => {
   it("The handshake of RFC 6455's example succeeds, with the headers that middleware set", async () => {
     await using server = await socketServer(echo);
     using peer = new RawPeer(server.port);

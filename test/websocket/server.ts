@@ -5,6 +5,7 @@ import { HttpError, httpError } from "../../src/errors/http-error.js";
 import { problemResponse } from "../../src/errors/pages/problem.js";
 import type { LogFields, Logger } from "../../src/kit/logger.js";
 import { createNetTransport } from "../../src/server/http1/transport.js";
+import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
 import { loadAddon } from "../../src/server/native/addon.js";
 import { createNativeTransport } from "../../src/server/native/transport.js";
@@ -12,6 +13,7 @@ import type { Dispatch } from "../../src/server/transport.js";
 import { type SocketHandler, websocketEndpoint } from "../../src/websocket/endpoint.js";
 import type { SocketOptions } from "../../src/websocket/options.js";
 import { WebSocketRegistry } from "../../src/websocket/registry.js";
+import { bridgeTo } from "./bridge.js";
 
 export interface LogLine {
   readonly level: string;
@@ -32,12 +34,32 @@ type SocketTransport = (typeof socketTransports)[number];
 
 let current: SocketTransport = "net";
 
-/** On node:net, frames are read by `ws`; on the native transport by Stoa. The latter is missing where it is not built. */
-export const socketTransports = ["net", ...(typeof loadAddon() === "string" ? [] : ["native" as const])] as const;
+/**
+ * On node:net, frames are read by `ws`; on the native transport and in HTTP/2 by Stoa. The native one is missing where it is
+ * not built.
+ */
+export const socketTransports = [
+  "net",
+  "http2",
+  ...(typeof loadAddon() === "string" ? [] : ["native" as const]),
+] as const;
 
 /** Runs the tests of a suite on each transport. */
 export function onEachTransport(name: string, tests: () => void): void {
-  describe.each(socketTransports)(`${name} on the %s transport`, (transport) => {
+  describeOn(socketTransports, name, tests);
+}
+
+/** Only on those of HTTP/1.1, which has a handshake of its own and extensions. */
+export function onHttp1Transports(name: string, tests: () => void): void {
+  describeOn(
+    socketTransports.filter((transport) => transport !== "http2"),
+    name,
+    tests,
+  );
+}
+
+function describeOn(transports: readonly SocketTransport[], name: string, tests: () => void): void {
+  describe.each(transports)(`${name} on the %s transport`, (transport) => {
     beforeAll(() => {
       current = transport;
     });
@@ -68,9 +90,11 @@ export async function socketServer(
       return problemResponse(error instanceof HttpError ? error : httpError("INTERNAL_SERVER_ERROR"));
     }
   };
-  const create = on === "native" ? createNativeTransport : createNetTransport;
+  const create = { native: createNativeTransport, net: createNetTransport, http2: createHttp2Transport }[on];
   const transport = create(dispatch, { ...defaultLimits, tls: null });
-  const { port } = await transport.listen({ host: "127.0.0.1", port: 0 });
+  const address = await transport.listen({ host: "127.0.0.1", port: 0 });
+  const bridge = on === "http2" ? await bridgeTo(address.port) : null;
+  const { port } = bridge ?? address;
   return {
     port,
     url: `ws://127.0.0.1:${port}/chat`,
@@ -79,6 +103,7 @@ export async function socketServer(
     finished,
     async [Symbol.asyncDispose]() {
       await registry.closeAll(1001, "", 0.05);
+      bridge?.close();
       transport.destroy();
     },
   };

@@ -27,7 +27,9 @@ export function checkRequest(
 ): Http2Target | ErrorCode {
   const method = headers[":method"] ?? "";
   const target = headers[":path"] ?? "";
-  if (method === "CONNECT" || method.length > maxMethod) return "NOT_IMPLEMENTED";
+  // RFC 8441: a WebSocket. nghttp2 has checked that it names a scheme and a path too.
+  const wantsWebSocket = method === "CONNECT" && headers[":protocol"] === "websocket";
+  if ((method === "CONNECT" && !wantsWebSocket) || method.length > maxMethod) return "NOT_IMPLEMENTED";
   if (target.length > limits.maxTargetSize) return "URI_TOO_LONG";
   if (size > limits.maxHeadSize || fieldsOf(raw) > limits.maxHeaders) return "HEADERS_TOO_LARGE";
   const scheme = headers[":scheme"];
@@ -38,7 +40,7 @@ export function checkRequest(
   if (name === undefined || !authority.test(name)) return "MALFORMED_REQUEST";
   const expectation = headers.expect;
   if (expectation !== undefined && expectation.toLowerCase() !== "100-continue") return "EXPECTATION_FAILED";
-  return { method, target, authority: name };
+  return { method: wantsWebSocket ? "GET" : method, target, authority: name, wantsWebSocket };
 }
 
 /** True if a value begins or ends with white space: the request is malformed (RFC 9113 section 8.2.1). */

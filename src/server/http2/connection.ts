@@ -251,7 +251,7 @@ export class Http2Connection implements ExchangeOwner {
       return;
     }
     const length = Number(headers["content-length"] ?? -1);
-    const hasBody = (flags & NGHTTP2_FLAG_END_STREAM) === 0;
+    const hasBody = (flags & NGHTTP2_FLAG_END_STREAM) === 0 && !head.wantsWebSocket;
     this.#running++;
     exchange.run(head, raw, hasBody ? length : null, headers.expect !== undefined);
   }

@@ -5,6 +5,7 @@ import { problemResponse } from "../../errors/pages/problem.js";
 import { reportBrokenBody } from "../../http/aborted.js";
 import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import type { UpgradeCallback } from "../../http/source.js";
 import { isBodiless } from "../../http/status.js";
 import { answer } from "../answer.js";
 import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
@@ -18,6 +19,7 @@ import type { Peer } from "../http1/source.js";
 import type { Dispatch } from "../transport.js";
 import { responseFields } from "./response-fields.js";
 import { Http2RequestSource, type Http2Target } from "./source.js";
+import { StreamSocket } from "./stream-socket.js";
 import { StreamWatch } from "./stream-watch.js";
 
 /** The connection, as far as an exchange uses it. */
@@ -194,6 +196,17 @@ export class Http2Exchange implements BodyHost, SenderHost {
 
   #send(response: Response): void {
     const { stream } = this;
+    if (this.#request?.source.wantsWebSocket === true) {
+      if (response.upgrade?.direct !== undefined) {
+        this.#upgrade(response, response.upgrade.direct);
+        return;
+      }
+      // To the client, any success would be that of its handshake.
+      if (response.status < 300) {
+        discardBody(response);
+        response = problemResponse(httpError("NOT_FOUND"));
+      }
+    }
     const { body, status } = response;
     if (status < 200) throw new Error(`status ${status} cannot end an exchange`);
     const isHead = this.#request?.method === "HEAD";
@@ -219,6 +232,15 @@ export class Http2Exchange implements BodyHost, SenderHost {
       this.#sendInParts(sender);
     }
     if (close) this.#owner.makeLast();
+  }
+
+  /** Hands the stream to another protocol, which finishes the request. */
+  #upgrade(response: Response, accept: NonNullable<UpgradeCallback["direct"]>): void {
+    const { headers } = responseFields(response);
+    headers[":status"] = 200;
+    this.stream.respond(headers);
+    new StreamSocket(this.stream, this.#owner).handTo(accept);
+    this.#request = null;
   }
 
   #sendInParts(sender: BodySender): void {

@@ -8,6 +8,8 @@ export interface Http2Target {
   /** Path and query. */
   readonly target: string;
   readonly authority: string;
+  /** The client requests a WebSocket. Such a request has the method that it has in HTTP/1.1. */
+  readonly wantsWebSocket: boolean;
 }
 
 /** A request of HTTP/2. Its fields read as those of HTTP/1.1 do: `:authority` is the Host field. */
@@ -16,7 +18,7 @@ export class Http2RequestSource implements RequestSource {
   readonly path: string;
   readonly search: string;
   readonly body: IncomingBody | null;
-  readonly wantsWebSocket = false;
+  readonly wantsWebSocket: boolean;
   readonly httpVersion = "2";
   readonly #peer: Peer;
   readonly #authority: string;
@@ -31,6 +33,7 @@ export class Http2RequestSource implements RequestSource {
     this.path = mark === -1 ? target : target.slice(0, mark);
     this.search = mark === -1 ? "" : target.slice(mark);
     this.body = body;
+    this.wantsWebSocket = head.wantsWebSocket;
     this.#peer = peer;
     this.#authority = head.authority;
     this.#raw = raw;

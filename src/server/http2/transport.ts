@@ -217,6 +217,7 @@ function sessionOptions(options: TransportOptions, fields: Http2Fields) {
     strictFieldWhitespaceValidation: false,
     settings: {
       enablePush: false,
+      enableConnectProtocol: true,
       maxConcurrentStreams: fields.maxConcurrentStreams,
       initialWindowSize: fields.streamWindow,
       maxHeaderListSize: 2 * options.maxHeadSize,

@@ -43,7 +43,12 @@ function call(
 ): void {
   stream.on("data", (piece: Buffer) => peer.received(piece.length));
   const { ":path": target = "/", host = "", ":authority": authority = host } = headers;
-  const source = new CallSource(peer, { method: "POST", target, authority }, peer.rawHeaders, null);
+  const source = new CallSource(
+    peer,
+    { method: "POST", target, authority, wantsWebSocket: false },
+    peer.rawHeaders,
+    null,
+  );
   const { method, pipeline } = methods.byPath.get(source.path) ?? methods.unknown;
   const request = new Request(source);
   let wire: Wire;
