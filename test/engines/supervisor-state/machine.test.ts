@@ -211,6 +211,9 @@ describe("a worker that is killed, with shared memory where it can be had", pati
     expect(await usesMemory(machine)).toBe(withoutNative === undefined);
     await expectLimits(machine);
     await expectLimitAfterKill(machine, withoutNative === undefined ? 0 : 64);
+    await machine.pids();
+    await expect(machine.get("/die")).rejects.toThrow();
+    expect(count(await machine.load("/few-more", 20), 200)).toBe(5);
   });
 
   it("The server logs no error but the deaths of the workers that were killed, and ends with code 0", async () => {

@@ -20,11 +20,11 @@ const hour = 3_600_000;
 const file = fileURLToPath(new URL("./fixtures/hammer.ts", import.meta.url));
 const kills = isLong ? 1000 : 30;
 
-function hammer(owner: number, additions = 0): ChildProcess {
+function hammer(owner: number, additions = 0): { child: ChildProcess; exited: Promise<unknown[]> } {
   const stdio = ["ignore", "ignore", "inherit", "ignore", mapped!.descriptor] as const;
   const child = spawn(process.execPath, [compiled(file), String(owner), String(additions)], { stdio: [...stdio] });
   onTestFinished(() => void child.kill("SIGKILL"));
-  return child;
+  return { child, exited: once(child, "exit") };
 }
 
 const noMessages = {
@@ -40,7 +40,7 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
   it("Additions and locked changes of several processes are all counted", async () => {
     expect(sharedLimitsEnd).toBeLessThan(noteAt(memory.buffer));
     const children = [10, 11].map((owner) => hammer(owner, 1_000_000));
-    for (const child of children) expect(await once(child, "exit")).toEqual([0, null]);
+    for (const { exited } of children) expect(await exited).toEqual([0, null]);
     expect([...notes.subarray(0, 3)]).toEqual([2, 2_000_000, 2_000_000]);
     notes.fill(0);
   });
@@ -50,7 +50,7 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
   }, async () => {
     let owner = 100;
     let released = 0;
-    const start = () => ({ owner: ++owner, child: hammer(owner) });
+    const start = () => ({ owner: ++owner, ...hammer(owner) });
     const running = [start(), start()];
     for (let i = 0; i < kills; i++) {
       const one = running.shift()!;
@@ -59,14 +59,13 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
       const before = Atomics.load(notes, 3);
       await until(() => Atomics.load(notes, 3) > before);
       one.child.kill("SIGKILL");
-      const [code, signal] = await once(one.child, "exit");
-      expect([code, signal]).toEqual([null, "SIGKILL"]);
+      expect(await one.exited).toEqual([null, "SIGKILL"]);
       released += memory.release(one.owner);
       running.push(start());
     }
-    for (const { child, owner: last } of running) {
+    for (const { child, exited, owner: last } of running) {
       child.kill("SIGKILL");
-      await once(child, "exit");
+      await exited;
       released += memory.release(last);
     }
     expect(memory.release(0)).toBe(4096);
