@@ -8,7 +8,7 @@ import { maxLocks, type SharedMemory, stateAt } from "../../server/process/share
 import { ExchangeError } from "../../server/worker-messages/messages.js";
 
 /** Clients of one set. One that finds no place in its set is counted by messages. */
-const ways = 8;
+const ways = 16;
 /** Milliseconds within which a request that is counted by messages is counted, or fails. */
 const messageTime = 5000;
 /** Keys whose hash a process knows. */
@@ -30,8 +30,8 @@ const times = 4;
 const entries = maxGroups + 1;
 const counts = times + entries;
 
-const buckets: Table = { sets: 1 << 15, at: stateAt / 8, size: 3 };
-const windows: Table = { sets: 1 << 11, at: endOf(buckets), size: counts + entries };
+const buckets: Table = { sets: 1 << 14, at: stateAt / 8, size: 3 };
+const windows: Table = { sets: 1 << 10, at: endOf(buckets), size: counts + entries };
 
 function endOf({ at, sets, size }: Table): number {
   return at + sets * (1 + ways * size);

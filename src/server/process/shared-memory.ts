@@ -15,7 +15,7 @@ const locksAt = 64;
 export const maxLocks = 4096;
 export const stateAt: number = locksAt + 4 * maxLocks;
 /** The system gives pages as they are used. */
-const size = 32 * 1024 * 1024;
+const size = 24 * 1024 * 1024;
 /** Attempts to take a lock before others get their turn: some microseconds, in which a lock is mostly released. */
 const attempts = 200;
 
