@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { processWide } from "../../kit/process-wide.js";
-import { loadAddon } from "../native/addon.js";
+import { type Addon, loadAddon } from "../native/addon.js";
 import { parentLink } from "./parent-link.js";
 
 /** The descriptor of the memory in a worker. */
@@ -75,8 +75,7 @@ interface Mapped {
 const known = processWide("sharedMemory", (): { memory: SharedMemory | null | undefined } => ({ memory: undefined }));
 
 /** Makes the memory of a supervisor; null without the addon, or if the system refuses. */
-export function createSharedMemory(): Mapped | null {
-  const addon = loadAddon();
+export function createSharedMemory(addon: Pick<Addon, "memory" | "map"> | string = loadAddon()): Mapped | null {
   if (typeof addon === "string") return null;
   const descriptor = addon.memory(size);
   if (descriptor < 0) return null;

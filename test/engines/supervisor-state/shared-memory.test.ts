@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { fstatSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
@@ -9,6 +10,7 @@ import {
   SharedRateLimitStore,
   sharedLimitsEnd,
 } from "../../../src/engines/supervisor-state/shared-rate-limit.js";
+import { createSharedMemory, type SharedMemory } from "../../../src/server/process/shared-memory.js";
 import { patient, until } from "../../server/process/program.js";
 import { compiled } from "../../support/compiled.js";
 import { isLong } from "../../support/long.js";
@@ -27,6 +29,14 @@ function hammer(owner: number, additions = 0): { child: ChildProcess; exited: Pr
   return { child, exited: once(child, "exit") };
 }
 
+it("A supervisor has no shared memory if the addon is missing, or if the system refuses it", () => {
+  expect(createSharedMemory("it is not built")).toBeNull();
+  expect(createSharedMemory({ memory: () => -38, map: () => new ArrayBuffer(8) })).toBeNull();
+  const descriptor = openSync(import.meta.filename, "r");
+  expect(createSharedMemory({ memory: () => descriptor, map: () => -22 })).toBeNull();
+  expect(() => fstatSync(descriptor)).toThrow("EBADF");
+});
+
 const noMessages = {
   take(): never {
     throw new Error("counted by messages");
@@ -34,8 +44,8 @@ const noMessages = {
 };
 
 describe.skipIf(mapped === null)("memory that processes share", patient, () => {
-  const memory = mapped!.shared;
-  const notes = new Int32Array(memory.buffer, noteAt(memory.buffer));
+  const memory = mapped?.shared as SharedMemory;
+  const notes = mapped === null ? new Int32Array(0) : new Int32Array(memory.buffer, noteAt(memory.buffer));
 
   it("Additions and locked changes of several processes are all counted", async () => {
     expect(sharedLimitsEnd).toBeLessThan(noteAt(memory.buffer));
