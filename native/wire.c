@@ -30,7 +30,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -51,7 +53,8 @@
 #define RING_REQUESTS 256
 #define RING_RESULTS 4096
 #define MAX_SENDS 64 // in one system call
-#define INTERFACE 2 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
+#define MAX_MEMORY (1 << 28)
+#define INTERFACE 3 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
 
 enum { OPENED, DATA, ENDED, GONE, DRAINED, BEHIND, REFUSED };
 enum { CLOSE, RESET, END, PAUSE, RESUME };
@@ -1241,6 +1244,53 @@ static napi_value js_detach(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// --- Memory that processes share. It needs no wire.
+
+// memory(size): a descriptor of new memory; an error below 0. Its size is sealed: to touch memory that another process has cut
+// off would end this one.
+static napi_value js_memory(napi_env env, napi_callback_info info) {
+  napi_value args[1];
+  int32_t size;
+  if (arguments(env, info, args, 1) < 1 || !int_of(env, args[0], &size) || size <= 0 || size > MAX_MEMORY) {
+    return number(env, -EINVAL);
+  }
+  int fd = memfd_create("stoa", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return number(env, -errno);
+  if (ftruncate(fd, size) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    int error = errno;
+    close(fd);
+    return number(env, -error);
+  }
+  return number(env, fd);
+}
+
+static void unmap(napi_env env, void *data, void *hint) {
+  (void)env;
+  munmap(data, (size_t)(uintptr_t)hint);
+}
+
+// map(descriptor, size): an ArrayBuffer of that memory, or an error below 0. The descriptor stays open, and the memory lives as
+// long as the buffer, even if the descriptor is closed.
+static napi_value js_map(napi_env env, napi_callback_info info) {
+  napi_value args[2], result = NULL;
+  int32_t fd, size;
+  struct stat found;
+  if (arguments(env, info, args, 2) < 2 || !int_of(env, args[0], &fd) || !int_of(env, args[1], &size) || fd < 0 ||
+      size <= 0 || size > MAX_MEMORY) {
+    return number(env, -EINVAL);
+  }
+  int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || fstat(fd, &found) != 0) return number(env, -errno);
+  if (!(seals & F_SEAL_SHRINK) || found.st_size != size) return number(env, -EINVAL);
+  void *data = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED) return number(env, -errno);
+  if (napi_create_external_arraybuffer(env, data, (size_t)size, unmap, (void *)(uintptr_t)size, &result) != napi_ok) {
+    munmap(data, (size_t)size);
+    return number(env, -ENOTSUP);
+  }
+  return result;
+}
+
 NAPI_MODULE_INIT() {
   const struct {
     const char *name;
@@ -1249,6 +1299,7 @@ NAPI_MODULE_INIT() {
       {"open", js_open},       {"listen", js_listen}, {"port", js_port},       {"limit", js_limit},
       {"unlisten", js_unlisten}, {"adopt", js_adopt},   {"flush", js_flush},     {"send", js_send},
       {"control", js_control}, {"address", js_address}, {"detach", js_detach},
+      {"memory", js_memory},   {"map", js_map},
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     napi_value function;

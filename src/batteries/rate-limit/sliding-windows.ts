@@ -3,12 +3,12 @@ import type { RecentMap } from "./recent-map.js";
 import type { RateVerdict } from "./store.js";
 
 /** Times and counts in turn, oldest first, and the sum of the counts. */
-interface Window {
+export interface Window {
   total: number;
   readonly log: number[];
 }
 
-const maxGroups = 64;
+export const maxGroups = 64;
 
 /**
  * Never more than `limit` requests in any period of the window's length. While limits are small, the time of each
@@ -34,24 +34,8 @@ export class SlidingWindows implements LendingLimiter {
       window = { total: 0, log: [] };
       this.#windows.add(key, window, now);
     }
-    const { log } = window;
     this.#forget(window, now);
-    if (window.total + cost > limit) {
-      const resetMs = log[log.length - 2]! + this.#windowMs - now;
-      let last = 0;
-      for (let left = window.total - log[1]!; left + cost > limit; left -= log[last + 1]!) last += 2;
-      return {
-        allowed: false,
-        remaining: Math.max(0, limit - window.total),
-        resetMs,
-        retryMs: log[last]! + this.#windowMs - now,
-      };
-    }
-    const time = limit > maxGroups ? this.#endOfPart(now) : now;
-    if (log.length > 0 && log[log.length - 2] === time) log[log.length - 1]! += cost;
-    else log.push(time, cost);
-    window.total += cost;
-    return { allowed: true, remaining: limit - window.total, resetMs: time + this.#windowMs - now, retryMs: 0 };
+    return takeFrom(window, now, this.#windowMs, limit, cost);
   }
 
   look(key: string, limit: number): { remaining: number; resetMs: number } {
@@ -69,7 +53,7 @@ export class SlidingWindows implements LendingLimiter {
     const window = this.#windows.get(key, now);
     if (window === undefined || limit <= maxGroups) return null;
     const { log } = window;
-    const basis = this.#endOfPart(now);
+    const basis = endOfPart(now, this.#windowMs);
     const count = Math.min(tokens, limit - window.total);
     if (count < 1 || log[log.length - 2] !== basis) return null;
     log[log.length - 1]! += count;
@@ -100,9 +84,30 @@ export class SlidingWindows implements LendingLimiter {
     }
     if (gone > 0) log.splice(0, gone);
   }
+}
 
-  #endOfPart(now: number): number {
-    const part = this.#windowMs / maxGroups;
-    return (Math.floor(now / part) + 1) * part;
+/** Counts a request in a window in which nothing is too old, if it is within the limit. */
+export function takeFrom(window: Window, now: number, windowMs: number, limit: number, cost: number): RateVerdict {
+  const { log } = window;
+  if (window.total + cost > limit) {
+    const resetMs = log[log.length - 2]! + windowMs - now;
+    let last = 0;
+    for (let left = window.total - log[1]!; left + cost > limit; left -= log[last + 1]!) last += 2;
+    return {
+      allowed: false,
+      remaining: Math.max(0, limit - window.total),
+      resetMs,
+      retryMs: log[last]! + windowMs - now,
+    };
   }
+  const time = limit > maxGroups ? endOfPart(now, windowMs) : now;
+  if (log.length > 0 && log[log.length - 2] === time) log[log.length - 1]! += cost;
+  else log.push(time, cost);
+  window.total += cost;
+  return { allowed: true, remaining: limit - window.total, resetMs: time + windowMs - now, retryMs: 0 };
+}
+
+function endOfPart(now: number, windowMs: number): number {
+  const part = windowMs / maxGroups;
+  return (Math.floor(now / part) + 1) * part;
 }

@@ -23,23 +23,14 @@ export class TokenBuckets implements LendingLimiter {
 
   take(key: string, limit: number, cost = 1): RateVerdict {
     const now = this.#clock();
-    const interval = this.#windowMs / limit;
     let bucket = this.#buckets.get(key, now);
     if (bucket === undefined) {
       bucket = { fullAt: now, lent: 0 };
       this.#buckets.add(key, bucket, now);
     }
-    const missing = Math.max(bucket.lent, bucket.fullAt - now);
-    const taken = interval * cost;
-    const left = this.#windowMs - missing - taken;
-    // Sums of fractions of milliseconds are not exact; a thousandth of a request does not matter.
-    if (left < interval * -0.001) {
-      const remaining = Math.max(0, Math.floor((this.#windowMs - missing) / interval + 0.001));
-      return { allowed: false, remaining, resetMs: missing, retryMs: -left };
-    }
-    bucket.fullAt = now + missing + taken;
-    const remaining = Math.max(0, Math.floor(left / interval + 0.001));
-    return { allowed: true, remaining, resetMs: missing + taken, retryMs: 0 };
+    const verdict = takeOf(Math.max(bucket.lent, bucket.fullAt - now), this.#windowMs, limit, cost);
+    if (verdict.allowed) bucket.fullAt = now + verdict.resetMs;
+    return verdict;
   }
 
   look(key: string, limit: number): { remaining: number; resetMs: number } {
@@ -70,4 +61,18 @@ export class TokenBuckets implements LendingLimiter {
     bucket.lent = Math.max(0, bucket.lent - tokens * basis);
     bucket.fullAt = now + Math.max(bucket.lent, missing - unused * basis);
   }
+}
+
+/** The decision of a bucket that is full again in `missing` milliseconds. After an allowed request it is in `resetMs`. */
+export function takeOf(missing: number, windowMs: number, limit: number, cost: number): RateVerdict {
+  const interval = windowMs / limit;
+  const taken = interval * cost;
+  const left = windowMs - missing - taken;
+  // Sums of fractions of milliseconds are not exact; a thousandth of a request does not matter.
+  if (left < interval * -0.001) {
+    const remaining = Math.max(0, Math.floor((windowMs - missing) / interval + 0.001));
+    return { allowed: false, remaining, resetMs: missing, retryMs: -left };
+  }
+  const remaining = Math.max(0, Math.floor(left / interval + 0.001));
+  return { allowed: true, remaining, resetMs: missing + taken, retryMs: 0 };
 }

@@ -2,6 +2,7 @@ import { MemoryRevocations } from "../../auth/jwt/revocations.js";
 import { MemoryCacheStore } from "../../batteries/cache/memory-store.js";
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
 import type { Host } from "../../feature/host.js";
+import { sharedMemory } from "../../server/process/shared-memory.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
 import { SupervisedCacheStore } from "./cache.js";
 import { SupervisedBreakerStore } from "./circuits-store.js";
@@ -9,6 +10,7 @@ import { SupervisedRateLimitStore } from "./rate-limit-store.js";
 import { SupervisedRevocations } from "./revocations.js";
 import { SupervisedRoomStore } from "./rooms-store.js";
 import { SupervisedSessionStore } from "./sessions.js";
+import { SharedRateLimitStore } from "./shared-rate-limit.js";
 
 /**
  * Makes the stores of this process those of all workers. There is one of each kind: several middleware with revoked
@@ -22,7 +24,11 @@ export function extendStores(host: Host, link: SupervisorLink, onUse: () => void
       return (made ??= make(given));
     };
   };
-  const counts = once(() => new SupervisedRateLimitStore(link));
+  const counts = once(() => {
+    const memory = sharedMemory();
+    const messages = new SupervisedRateLimitStore(link, memory !== null);
+    return memory === null ? messages : new SharedRateLimitStore(memory, messages);
+  });
   const circuits = once(() => new SupervisedBreakerStore(link));
   const revoked = once((own: MemoryRevocations) => new SupervisedRevocations(link, own));
   const sessions = once((own: MemorySessionStore) => new SupervisedSessionStore(link, own));

@@ -1,11 +1,14 @@
 import type { LendingLimiter, Loan } from "../../batteries/rate-limit/loans.js";
 import { MemoryRateLimitStore } from "../../batteries/rate-limit/memory-store.js";
-import type { RatePolicy, RateVerdict } from "../../batteries/rate-limit/store.js";
+import type { RateLimiter, RatePolicy, RateVerdict } from "../../batteries/rate-limit/store.js";
+import type { SharedMemory } from "../../server/process/shared-memory.js";
 import type { HubService, HubWorker } from "../../server/worker-messages/service.js";
+import { SharedRateLimiter } from "./shared-rate-limit.js";
 
 /** Messages of a worker. Policies are known by a number that the worker has chosen. */
 export type RateMessage =
-  | readonly ["policy", index: number, policy: RatePolicy]
+  /** `isRest` is true if the worker sends only what has no place in the shared memory. */
+  | readonly ["policy", index: number, policy: RatePolicy, isRest?: boolean]
   /** `want` is above 0 if the worker would borrow as many; it has returned its last loan then. */
   | readonly ["take", index: number, key: string, limit: number, want: number, cost?: number]
   /** The worker has used much of its loan, and would have another one behind it. */
@@ -58,17 +61,20 @@ export class RateLimitService implements HubService {
   readonly #counts = new Map<string, Counts>();
   /** By the numbers that a worker gives its limits. */
   readonly #byWorker = new Map<HubWorker, Map<number, Counts>>();
+  readonly #memory: SharedMemory | null;
   readonly #clock: () => number;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(clock: () => number = () => performance.now()) {
+  /** `memory` is that of the workers, if they share one. */
+  constructor(memory: SharedMemory | null = null, clock: () => number = () => performance.now()) {
+    this.#memory = memory;
     this.#clock = clock;
   }
 
   hear(worker: HubWorker, message: RateMessage): RateReply | Promise<RateReply> | undefined {
     const [kind, index] = message;
     if (kind === "policy") {
-      this.#join(worker, index, message[2]);
+      this.#join(worker, index, message[2], message[3] === true);
       return undefined;
     }
     const counts = this.#byWorker.get(worker)?.get(index);
@@ -97,14 +103,14 @@ export class RateLimitService implements HubService {
     this.#byWorker.delete(worker);
   }
 
-  #join(worker: HubWorker, index: number, policy: RatePolicy): void {
+  #join(worker: HubWorker, index: number, policy: RatePolicy, isRest: boolean): void {
     const name = JSON.stringify(policy);
     let counts = this.#counts.get(name);
-    if (counts === undefined) this.#counts.set(name, (counts = new Counts(policy, this.#clock)));
+    if (counts === undefined) this.#counts.set(name, (counts = new Counts(policy, this.#memory, this.#clock)));
     let list = this.#byWorker.get(worker);
     if (list === undefined) this.#byWorker.set(worker, (list = new Map()));
     list.set(index, counts);
-    counts.join(worker, index);
+    counts.join(worker, index, isRest);
   }
 
   readonly #sweep = (): void => {
@@ -126,17 +132,39 @@ class Counts {
   #lent = 0;
   /** Keys whose loans are being recalled, with the requests that wait for the end of it. */
   readonly #recalls = new Map<string, Waiting[]>();
+  /** Counts in the memory of the workers for those that cannot use it: their package may have been replaced. */
+  readonly #shared: RateLimiter | null;
+  readonly #outside = new Set<HubWorker>();
 
-  constructor(policy: RatePolicy, clock: () => number) {
+  constructor(policy: RatePolicy, memory: SharedMemory | null, clock: () => number) {
     this.#limiter = new MemoryRateLimitStore().limiter(policy);
     this.#clock = clock;
+    this.#shared = memory && new SharedRateLimiter(memory, policy, { take: (...given) => this.#takeRest(...given) });
   }
 
-  join(worker: HubWorker, index: number): void {
+  join(worker: HubWorker, index: number, isRest: boolean): void {
     this.#workers.set(worker, index);
+    if (this.#shared !== null && !isRest) this.#outside.add(worker);
   }
 
   take(worker: HubWorker, key: string, limit: number, want: number, cost: number): RateReply | Promise<RateReply> {
+    if (!this.#outside.has(worker)) return this.#take(worker, key, limit, want, cost);
+    const verdict = this.#shared!.take(key, limit, cost);
+    return verdict instanceof Promise ? verdict.then((given) => replyOf(given, null)) : replyOf(verdict, null);
+  }
+
+  async #takeRest(key: string, limit: number, cost = 1): Promise<RateVerdict> {
+    const [allowed, remaining, resetMs, retryMs] = await this.#take(null, key, limit, 0, cost);
+    return { allowed: allowed === 1, remaining, resetMs, retryMs };
+  }
+
+  #take(
+    worker: HubWorker | null,
+    key: string,
+    limit: number,
+    want: number,
+    cost: number,
+  ): RateReply | Promise<RateReply> {
     const waiting = this.#recalls.get(key);
     if (waiting !== undefined) return new Promise((resolve) => waiting.push({ limit, cost, resolve }));
     const verdict = this.#limiter.take(key, limit, cost) as RateVerdict;
@@ -144,7 +172,7 @@ class Counts {
       if (this.#loans.has(key)) return this.#recall(key, limit, cost);
       return replyOf(verdict, null);
     }
-    const mayBorrow = want > 0 && !this.#loans.get(key)?.has(worker);
+    const mayBorrow = worker !== null && want > 0 && !this.#loans.get(key)?.has(worker);
     return replyOf(verdict, mayBorrow ? this.#lend(worker, key, limit, want, verdict.remaining) : null);
   }
 
@@ -168,6 +196,7 @@ class Counts {
    */
   leave(worker: HubWorker, hasEnded: boolean): void {
     this.#workers.delete(worker);
+    this.#outside.delete(worker);
     for (const [key, byWorker] of this.#loans) {
       const [first] = byWorker.get(worker) ?? [];
       if (first !== undefined) this.#endAll(worker, key, hasEnded ? first.used : allOfIt);

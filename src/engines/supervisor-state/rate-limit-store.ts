@@ -16,10 +16,13 @@ const reportAfter = 5;
 /** Counts requests in the supervisor. */
 export class SupervisedRateLimitStore implements RateLimitStore {
   readonly #link: SupervisorLink;
+  readonly #isRest: boolean;
   readonly #limiters: SupervisedRateLimiter[] = [];
 
-  constructor(link: SupervisorLink) {
+  /** `isRest` is true if it counts only what has no place in the memory that this worker shares. */
+  constructor(link: SupervisorLink, isRest = false) {
     this.#link = link;
+    this.#isRest = isRest;
     link.serve(service, {
       hear: ([, index, key]: RecallMessage) => this.#limiters[index]?.recall(key),
       resync: () => {
@@ -29,7 +32,7 @@ export class SupervisedRateLimitStore implements RateLimitStore {
   }
 
   limiter(policy: RatePolicy): RateLimiter {
-    const limiter = new SupervisedRateLimiter(this.#link, this.#limiters.length, policy);
+    const limiter = new SupervisedRateLimiter(this.#link, this.#limiters.length, policy, this.#isRest);
     this.#limiters.push(limiter);
     limiter.join();
     return limiter;
@@ -70,6 +73,7 @@ class SupervisedRateLimiter implements RateLimiter {
   readonly #link: SupervisorLink;
   readonly #index: number;
   readonly #policy: RatePolicy;
+  readonly #isRest: boolean;
   readonly #clients: RecentMap<Client>;
   /** Clients with a loan. */
   readonly #borrowers = new Map<string, Client>();
@@ -77,9 +81,10 @@ class SupervisedRateLimiter implements RateLimiter {
   #unreported: Client[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(link: SupervisorLink, index: number, policy: RatePolicy) {
+  constructor(link: SupervisorLink, index: number, policy: RatePolicy, isRest: boolean) {
     this.#link = link;
     this.#index = index;
+    this.#isRest = isRest;
     this.#policy = policy;
     this.#clients = new RecentMap(policy.maxKeys, policy.windowMs);
   }
@@ -87,7 +92,7 @@ class SupervisedRateLimiter implements RateLimiter {
   /** Announces the policy. What was borrowed before is forgotten. */
   join(): void {
     for (const [key, client] of this.#borrowers) this.#forget(key, client);
-    this.#tell(["policy", this.#index, this.#policy]);
+    this.#tell(["policy", this.#index, this.#policy, this.#isRest]);
   }
 
   take(key: string, limit: number, cost = 1): RateVerdict | Promise<RateVerdict> {

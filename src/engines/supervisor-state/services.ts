@@ -1,3 +1,4 @@
+import { sharedMemory } from "../../server/process/shared-memory.js";
 import type { HubServices } from "../../server/worker-messages/service.js";
 import { cacheService } from "./cache.js";
 import { circuitService } from "./circuits-service.js";
@@ -9,7 +10,7 @@ import { sessionService } from "./sessions.js";
 /** The state that a supervisor keeps for its workers. Each kind has the same bounds as in one process. */
 export function supervisorServices(): HubServices {
   return {
-    "rate limit": new RateLimitService(),
+    "rate limit": new RateLimitService(sharedMemory()),
     cache: cacheService(),
     circuits: circuitService(),
     rooms: roomService(),

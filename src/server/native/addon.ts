@@ -30,10 +30,12 @@ export interface Addon {
   control(id: number, operation: number): void;
   address(id: number): string | undefined;
   detach(id: number): [descriptor: number, unsent: Buffer, received: Buffer] | undefined;
+  memory(size: number): number;
+  map(descriptor: number, size: number): ArrayBuffer | number;
 }
 
 /** The interface that this code calls. */
-const wanted = 2;
+const wanted = 3;
 
 let found: Addon | string | undefined;
 

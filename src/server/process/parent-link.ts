@@ -63,6 +63,8 @@ export interface ChildRole {
   readonly report: number | null;
   /** The descriptor of the file that names the routes that run; null if there is none. */
   readonly routes: number | null;
+  /** The descriptor of the memory that all workers share, and the number of this process there; null if there is none. */
+  readonly memory: { readonly descriptor: number; readonly owner: number } | null;
   /** Routes that are refused from the start, because they killed workers. */
   readonly refused: readonly string[];
 }

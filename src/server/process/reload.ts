@@ -164,7 +164,15 @@ class Child implements Worker {
   #killer: NodeJS.Timeout | undefined;
 
   constructor(args: readonly string[], again: boolean) {
-    const role = { role: "reload", again, parent: process.pid, report: null, routes: null, refused: [] } as const;
+    const role = {
+      role: "reload",
+      again,
+      parent: process.pid,
+      report: null,
+      routes: null,
+      memory: null,
+      refused: [],
+    } as const;
     this.process = spawn(process.execPath, [...nodeArguments(), ...args], {
       stdio: ["inherit", "inherit", "inherit", "ipc"],
       env: { ...process.env, ...childEnvironment(role) },

@@ -15,6 +15,7 @@ import { RefusedRoutes } from "./deadly-routes.js";
 import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-link.js";
 import { openRoutesFile, routesDescriptor, takeRoutes } from "./running-routes.js";
 import { SharedListeners } from "./shared-listeners.js";
+import { createSharedMemory, memoryDescriptor, type SharedMemory, supervisorOwner } from "./shared-memory.js";
 import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput, suspendStopSignals } from "./signals.js";
 import { Silence } from "./silence.js";
 import { onStuckReport, reportDescriptor, type StuckReport, workerStdio } from "./stuck-report.js";
@@ -70,6 +71,8 @@ class Supervisor {
   readonly #started = deferred<ListenAddress>();
   readonly #emptied = deferred<void>();
   readonly #silence: Silence<Charge>;
+  /** Null where workers share by messages alone. */
+  readonly #memory: { readonly shared: SharedMemory; readonly descriptor: number } | null;
   #ticketKeys: ParentMessage | null = null;
   #rolling = false;
   /** True if it was asked for once more while it was under way: the program may have changed since. */
@@ -90,6 +93,7 @@ class Supervisor {
     this.#refused = new RefusedRoutes(plan.refuseDeadlyRoutes, target.logger, (data) => {
       for (const charge of this.#charges) send(charge, { stoa: "publish", topic: refusedTopic, data });
     });
+    this.#memory = plan.transport === "net" || plan.transport === "node" ? null : createSharedMemory();
     this.#hub = new Hub(async () => (await target.services?.()) ?? {});
     // The watchdog of a worker kills it earlier, and knows the place.
     this.#silence = new Silence(silentTicks, Math.ceil((plan.stuckTimeout * 1000 + 5_000) / this.#period));
@@ -137,15 +141,17 @@ class Supervisor {
 
   #fork(place: Place, replaces: Charge | null, onStart: (isReady: boolean) => void = () => {}): void {
     const routes = openRoutesFile(String(++this.#forks));
+    const owner = supervisorOwner + this.#forks;
     const role = childEnvironment({
       role: "worker",
       again: this.#ready > 0,
       parent: process.pid,
       report: reportDescriptor,
       routes: routes === null ? null : routesDescriptor,
+      memory: this.#memory === null ? null : { descriptor: memoryDescriptor, owner },
       refused: this.#refused.list,
     });
-    cluster.setupPrimary({ stdio: routes === null ? [...workerStdio] : [...workerStdio, routes] });
+    cluster.setupPrimary({ stdio: [...workerStdio, routes ?? "ignore", this.#memory?.descriptor ?? "ignore"] });
     const worker = cluster.fork(role);
     const charge: Charge = {
       worker,
@@ -162,7 +168,10 @@ class Supervisor {
     this.#hub.attach(worker);
     onStuckReport(worker.process, (report) => this.#noteStuck(charge, report));
     worker.on("message", (message: unknown) => this.#hear(charge, message));
-    worker.once("exit", (code: number | null, signal: string | null) => this.#bury(charge, code, signal));
+    worker.once("exit", (code: number | null, signal: string | null) => {
+      this.#memory?.shared.release(owner);
+      this.#bury(charge, code, signal);
+    });
     // Messages of the worker can come after its exit, up to the end of the channel: it may have taken a connection. The
     // event of that end does not come if the worker ended in the middle of a message.
     const lost = (): void => {

@@ -2,12 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Events } from "../../batteries/rooms/events.js";
 import { openSocket } from "../../batteries/rooms/socket.js";
 import { patient, until } from "../../server/process/program.js";
-import { count, expectEnd, expectHall, Machine, openHall } from "./shop.js";
+import { withoutNative } from "../../server/support.js";
+import {
+  count,
+  expectEnd,
+  expectHall,
+  expectLimitAfterKill,
+  expectLimits,
+  Machine,
+  openHall,
+  usesMemory,
+} from "./shop.js";
 
-describe("several workers without a key-value store", patient, () => {
+describe("several workers without a key-value store, by messages", patient, () => {
   let machine: Machine;
   beforeAll(async () => {
-    machine = await Machine.start({}, 3);
+    machine = await Machine.start({ STOA_TRANSPORT: "net" }, 3);
   });
   afterAll(() => machine.kill());
 
@@ -23,12 +33,7 @@ describe("several workers without a key-value store", patient, () => {
     expect(allowedBy.size).toBe(3);
   });
 
-  it("Workers allow exactly the limit together under load", async () => {
-    const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
-    expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
-    expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
-    expect(count(await machine.load("/costly", 30), 200)).toBe(10);
-  });
+  it("Workers allow exactly the limit together under load", () => expectLimits(machine));
 
   it("A cached response is dropped in all workers before invalidateCache() resolves", async () => {
     for (let round = 0; round < 5; round++) {
@@ -167,9 +172,14 @@ describe("several workers without a key-value store", patient, () => {
       expect(count(await machine.fromAll("/me", { authorization }), 401)).toBe(12);
     }
   });
+
+  it("The limit holds if a worker is killed under load, up to the requests of its last turn", async () => {
+    expect(await usesMemory(machine)).toBe(false);
+    await expectLimitAfterKill(machine, 64);
+  });
 });
 
-describe("a worker that is killed", patient, () => {
+describe("a worker that is killed, with shared memory where it can be had", patient, () => {
   let machine: Machine;
   beforeAll(async () => {
     machine = await Machine.start();
@@ -197,16 +207,13 @@ describe("a worker that is killed", patient, () => {
     expect((await sockets[1]!.recv())?.text).toBe("hello");
   });
 
-  it("The limit holds if a worker is killed under load, up to the requests of its last turn", async () => {
-    const [first] = await machine.pids();
-    const loading = machine.load("/killed", 900);
-    process.kill(Number(first), "SIGKILL");
-    const replies = await loading;
-    // Requests of the worker's last milliseconds may not have been reported. Requests that were counted and whose
-    // response died with the worker are not seen here.
-    expect(count(replies, 200)).toBeLessThanOrEqual(400 + 64);
-    expect(count(replies, 200)).toBeGreaterThan(400 - (900 - replies.length) - 1);
-    expect(count(replies, 429)).toBeGreaterThan(0);
+  it("Workers with shared memory allow exactly the limit, under load and if one is killed", async () => {
+    expect(await usesMemory(machine)).toBe(withoutNative === undefined);
+    await expectLimits(machine);
+    await expectLimitAfterKill(machine, withoutNative === undefined ? 0 : 64);
+    await machine.pids();
+    await expect(machine.get("/die")).rejects.toThrow();
+    expect(count(await machine.load("/few-more", 20), 200)).toBe(5);
   });
 
   it("The server logs no error but the deaths of the workers that were killed, and ends with code 0", async () => {

@@ -1,16 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RateLimiter } from "../../../src/batteries/rate-limit/store.js";
-import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
-import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
 import fc from "../../support/properties.js";
-import { type PairedWorker, paired } from "./pair.js";
+import type { PairedWorker } from "./pair.js";
+import { limiting, nextName, ways } from "./shared.js";
 
 const hour = 3_600_000;
 const workersOfRun = 3;
 type Kind = "token_bucket" | "sliding_window";
 
 /** Time stands still between two steps, so that a run is the same each time. */
-const fake = { toFake: ["performance", "setTimeout", "clearTimeout"] } as const;
+const fake = { toFake: ["performance", "hrtime", "setTimeout", "clearTimeout"] } as const;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: [...fake.toFake] }));
 afterEach(() => void vi.useRealTimers());
@@ -39,11 +38,12 @@ class Run {
   spent = 0;
   limit: number;
 
-  constructor(kind: Kind, windowMs: number, limit: number) {
+  constructor(kind: Kind, windowMs: number, limit: number, way = "messages") {
     this.limit = limit;
-    this.workers = paired({ "rate limit": new RateLimitService() }, workersOfRun);
-    const policy = { name: "app", kind, windowMs, maxKeys: 1000 };
-    this.limiters = this.workers.map(({ link }) => new SupervisedRateLimitStore(link).limiter(policy));
+    const { workers, stores } = limiting(way, workersOfRun);
+    this.workers = workers;
+    const policy = { name: nextName(), kind, windowMs, maxKeys: 1000 };
+    this.limiters = stores.map((store) => store.limiter(policy));
   }
 
   async take(worker: number, count: number, cost = 1): Promise<void> {
@@ -87,6 +87,8 @@ const waits = fc.tuple(fc.constant("turns" as const), fc.integer({ min: 1, max: 
 const kills = fc.tuple(fc.constant("kill" as const), fc.nat(workersOfRun - 1));
 const limits = fc.tuple(fc.constant("limit" as const), fc.integer({ min: 65, max: 3000 }));
 
+const kinds = ways.flatMap((way) => [[way, "token_bucket"] as const, [way, "sliding_window"] as const]);
+
 describe("a shared limit while time passes", () => {
   it.each(["token_bucket", "sliding_window"] as const)(
     "A shared limit is exact though loans expire and workers are killed: %s",
@@ -121,37 +123,34 @@ describe("a shared limit while time passes", () => {
     },
   );
 
-  it.each(["token_bucket", "sliding_window"] as const)(
-    "A shared limit is exact for requests of several costs: %s",
-    async (kind) => {
-      const step = fc.tuple(fc.nat(workersOfRun - 1), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 }));
-      await fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 12, max: 2000 }),
-          fc.array(step, { minLength: 5, maxLength: 30 }),
-          async (limit, list) => {
-            const run = new Run(kind, 1000 * hour, limit);
-            let asked = 0;
-            for (const [worker, count, cost] of list) {
-              await run.take(worker, count, cost);
-              asked += count * cost;
-              await turns(cost % 3);
-            }
-            await run.settled();
-            // One that costs much is refused while a few are left.
-            expect(run.spent).toBeLessThanOrEqual(limit);
-            expect(run.spent).toBeGreaterThan(Math.min(limit - 12, asked - 1));
-            await pass(250);
-            const { allowed, remaining } = await run.survivor.take("client", limit);
-            expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.spent);
-          },
-        ),
-        { numRuns: 30 },
-      );
-    },
-  );
+  it.each(kinds)("A limit shared by %s is exact for requests of several costs: %s", async (way, kind) => {
+    const step = fc.tuple(fc.nat(workersOfRun - 1), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 12, max: 2000 }),
+        fc.array(step, { minLength: 5, maxLength: 30 }),
+        async (limit, list) => {
+          const run = new Run(kind, 1000 * hour, limit, way);
+          let asked = 0;
+          for (const [worker, count, cost] of list) {
+            await run.take(worker, count, cost);
+            asked += count * cost;
+            await turns(cost % 3);
+          }
+          await run.settled();
+          // One that costs much is refused while a few are left.
+          expect(run.spent).toBeLessThanOrEqual(limit);
+          expect(run.spent).toBeGreaterThan(Math.min(limit - 12, asked - 1));
+          await pass(250);
+          const { allowed, remaining } = await run.survivor.take("client", limit);
+          expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.spent);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
 
-  it("A shared limit loses no request when the limit of a client changes while some are lent", async () => {
+  it.each(ways)("A limit shared by %s loses no request when the limit of a client changes", async (way) => {
     const steps = fc.array(
       fc.oneof(
         { weight: 6, arbitrary: takes },
@@ -163,7 +162,7 @@ describe("a shared limit while time passes", () => {
     );
     await fc.assert(
       fc.asyncProperty(steps, async (list) => {
-        const run = new Run("sliding_window", 1000 * hour, 3000);
+        const run = new Run("sliding_window", 1000 * hour, 3000, way);
         for (const step of list) {
           if (step[0] === "take") await run.take(step[1], step[2]);
           else if (step[0] === "pass") await pass(step[1]);
@@ -179,29 +178,26 @@ describe("a shared limit while time passes", () => {
     );
   });
 
-  it.each(["token_bucket", "sliding_window"] as const)(
-    "A shared limit is never exceeded in any period while it refills: %s",
-    async (kind) => {
-      const steps = fc.array(fc.oneof(takes, passes), { minLength: 20, maxLength: 60 });
-      await fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 20, max: 600 }),
-          fc.constantFrom(300, 1000, 5000),
-          steps,
-          async (limit, windowMs, list) => {
-            const run = new Run(kind, windowMs, limit);
-            for (const step of list) {
-              if (step[0] === "take") await run.take(step[1], step[2]);
-              else await pass(step[1]);
-              await run.settled();
-            }
-            expect(excess(run.allowed, kind, windowMs, limit)).toBe(null);
-          },
-        ),
-        { numRuns: 25 },
-      );
-    },
-  );
+  it.each(kinds)("A limit shared by %s is never exceeded in any period while it refills: %s", async (way, kind) => {
+    const steps = fc.array(fc.oneof(takes, passes), { minLength: 20, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 20, max: 600 }),
+        fc.constantFrom(300, 1000, 5000),
+        steps,
+        async (limit, windowMs, list) => {
+          const run = new Run(kind, windowMs, limit, way);
+          for (const step of list) {
+            if (step[0] === "take") await run.take(step[1], step[2]);
+            else await pass(step[1]);
+            await run.settled();
+          }
+          expect(excess(run.allowed, kind, windowMs, limit)).toBe(null);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
 });
 
 /** The first period in which more was allowed than the limit says, or null. */

@@ -7,6 +7,7 @@ import { RateLimitService } from "../../../src/engines/supervisor-state/rate-lim
 import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
 import fc from "../../support/properties.js";
 import { type PairedWorker, paired } from "./pair.js";
+import { limiting, nextName, ways } from "./shared.js";
 
 const hour = 3_600_000;
 type Kind = "token_bucket" | "sliding_window";
@@ -16,10 +17,10 @@ interface Counting {
   readonly limiters: RateLimiter[];
 }
 
-function counting(count: number, kind: Kind = "token_bucket", windowMs = 100 * hour): Counting {
-  const workers = paired({ "rate limit": new RateLimitService() }, count);
-  const policy = { name: "app", kind, windowMs, maxKeys: 1000 };
-  return { workers, limiters: workers.map(({ link }) => new SupervisedRateLimitStore(link).limiter(policy)) };
+function counting(count: number, kind: Kind = "token_bucket", windowMs = 100 * hour, way = "messages"): Counting {
+  const { workers, stores } = limiting(way, count);
+  const policy = { name: nextName(), kind, windowMs, maxKeys: 1000 };
+  return { workers, limiters: stores.map((store) => store.limiter(policy)) };
 }
 
 /** Sends requests of one client to a worker, `width` at a time. Returns the number allowed. */
@@ -55,9 +56,9 @@ describe("a limit that workers share", () => {
     service.leave(worker);
   });
 
-  it.each(["token_bucket", "sliding_window"] as const)(
-    "A limit that workers share is exact with any mix of load: %s",
-    async (kind) => {
+  it.each(ways.flatMap((way) => [[way, "token_bucket"] as const, [way, "sliding_window"] as const]))(
+    "A limit that workers share by %s is exact with any mix of load: %s",
+    async (way, kind) => {
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: 1, max: 700 }),
@@ -66,7 +67,7 @@ describe("a limit that workers share", () => {
             maxLength: 4,
           }),
           async (limit, loads) => {
-            const { limiters } = counting(loads.length, kind);
+            const { limiters } = counting(loads.length, kind, 100 * hour, way);
             const all = loads.map(({ requests, width }, i) => load(limiters[i]!, requests, limit, width));
             const first = sum(await Promise.all(all));
             expect(first).toBe(Math.min(limit, sum(loads.map(({ requests }) => requests))));
@@ -214,7 +215,7 @@ describe("the supervisor's memory of loans", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       let now = 0;
-      const service = new RateLimitService(() => now);
+      const service = new RateLimitService(null, () => now);
       const worker = { tell: () => {}, ask: async () => undefined };
       service.hear(worker, ["policy", 0, { name: "a", kind: "token_bucket", windowMs: 100 * hour, maxKeys: 10 }]);
       expect(service.hear(worker, ["take", 0, "client", 100, 8])).toMatchObject({ 4: 8 });

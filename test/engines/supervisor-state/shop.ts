@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 import { get, Program, until } from "../../server/process/program.js";
@@ -105,6 +106,33 @@ export class Machine {
 
 export function count(replies: readonly Reply[], status: number): number {
   return replies.filter((reply) => reply.status === status).length;
+}
+
+/** Workers allow together as many requests as one. */
+export async function expectLimits(machine: Machine): Promise<void> {
+  const [many, window] = await Promise.all([machine.load("/many", 900), machine.load("/window", 600)]);
+  expect([count(many, 200), count(many, 429)]).toEqual([500, 400]);
+  expect([count(window, 200), count(window, 429)]).toEqual([300, 300]);
+  expect(count(await machine.load("/costly", 30), 200)).toBe(10);
+}
+
+/** `unreported` requests of the worker's last milliseconds may not be known to the supervisor. */
+export async function expectLimitAfterKill(machine: Machine, unreported: number): Promise<void> {
+  const [first] = await machine.pids();
+  const loading = machine.load("/killed", 900);
+  process.kill(Number(first), "SIGKILL");
+  const replies = await loading;
+  // Requests that were counted and whose response died with the worker are not seen here.
+  expect(count(replies, 200)).toBeLessThanOrEqual(400 + unreported);
+  expect(count(replies, 200)).toBeGreaterThan(400 - (900 - replies.length) - 1);
+  expect(count(replies, 429)).toBeGreaterThan(0);
+}
+
+/** True if all workers share memory. */
+export async function usesMemory(machine: Machine): Promise<boolean> {
+  const pids = await machine.pids();
+  if (process.platform !== "linux") return false;
+  return pids.every((pid) => readFileSync(`/proc/${pid}/maps`, "utf8").includes("/memfd:stoa"));
 }
 
 /** A revoked token, an ended session and the end of a user's sessions end the WebSockets of all workers of the machines. */

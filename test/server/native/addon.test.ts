@@ -87,6 +87,6 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: "0".repeat(64) }));
     expect(findAddon(folder)).toBe(refusal);
     writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: sum }));
-    expect(findAddon(folder)).toMatchObject({ interface: 2 });
+    expect(findAddon(folder)).toMatchObject({ interface: 3 });
   });
 });

@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fstatSync, openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
+import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
+import {
+  SharedRateLimiter,
+  SharedRateLimitStore,
+  sharedLimitsEnd,
+} from "../../../src/engines/supervisor-state/shared-rate-limit.js";
+import { createSharedMemory, type SharedMemory } from "../../../src/server/process/shared-memory.js";
+import { patient, until } from "../../server/process/program.js";
+import { compiled } from "../../support/compiled.js";
+import { isLong } from "../../support/long.js";
+import { keys, limit, noteAt, policies } from "./hammered.js";
+import { paired } from "./pair.js";
+import { limiting, mapped, memoryOf, nextName } from "./shared.js";
+
+const hour = 3_600_000;
+const file = fileURLToPath(new URL("./fixtures/hammer.ts", import.meta.url));
+const kills = isLong ? 1000 : 30;
+
+function hammer(owner: number, additions = 0): { child: ChildProcess; exited: Promise<unknown[]> } {
+  const stdio = ["ignore", "ignore", "inherit", "ignore", mapped!.descriptor] as const;
+  const child = spawn(process.execPath, [compiled(file), String(owner), String(additions)], { stdio: [...stdio] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { child, exited: once(child, "exit") };
+}
+
+it("A supervisor has no shared memory if the addon is missing, or if the system refuses it", () => {
+  expect(createSharedMemory("it is not built")).toBeNull();
+  expect(createSharedMemory({ memory: () => -38, map: () => new ArrayBuffer(8) })).toBeNull();
+  const descriptor = openSync(import.meta.filename, "r");
+  expect(createSharedMemory({ memory: () => descriptor, map: () => -22 })).toBeNull();
+  expect(() => fstatSync(descriptor)).toThrow("EBADF");
+});
+
+const noMessages = {
+  take(): never {
+    throw new Error("counted by messages");
+  },
+};
+
+describe.skipIf(mapped === null)("memory that processes share", patient, () => {
+  const memory = mapped?.shared as SharedMemory;
+  const notes = mapped === null ? new Int32Array(0) : new Int32Array(memory.buffer, noteAt(memory.buffer));
+
+  it("Additions and locked changes of several processes are all counted", async () => {
+    expect(sharedLimitsEnd).toBeLessThan(noteAt(memory.buffer));
+    const children = [10, 11].map((owner) => hammer(owner, 1_000_000));
+    for (const { exited } of children) expect(await exited).toEqual([0, null]);
+    expect([...notes.subarray(0, 3)]).toEqual([2, 2_000_000, 2_000_000]);
+    notes.fill(0);
+  });
+
+  it("Counts are exact though processes are killed in the middle of them, and no lock stays", {
+    timeout: 1_800_000,
+  }, async () => {
+    let started = 0;
+    let released = 0;
+    while (started < kills) {
+      const batch = Array.from({ length: 3 }, () => ({ owner: 100 + ++started, ...hammer(100 + started) }));
+      await until(() => Atomics.load(notes, 0) === started);
+      for (const { owner, child, exited } of batch) {
+        const before = Atomics.load(notes, 3);
+        await until(() => Atomics.load(notes, 3) > before);
+        child.kill("SIGKILL");
+        expect(await exited).toEqual([null, "SIGKILL"]);
+        // The others count meanwhile, and wait where this one has a lock.
+        released += memory.release(owner);
+      }
+    }
+    expect(memory.release(0)).toBe(4096);
+    if (isLong) expect(released).toBeGreaterThan(0);
+    // A process that was killed may have counted a request that it has not noted.
+    let lost = 0;
+    for (let place = 0; place < policies.length * keys; place++) {
+      const index = place % policies.length;
+      if (index > 1) continue;
+      const limiter = new SharedRateLimiter(memory, policies[index]!, noMessages);
+      const { remaining } = await limiter.take(`client ${place}`, limit[index]!);
+      const unnoted = limit[index]! - remaining - 1 - Atomics.load(notes, 3 + place);
+      expect(unnoted).toBeGreaterThanOrEqual(0);
+      lost += unnoted;
+    }
+    expect(lost).toBeLessThanOrEqual(started);
+  });
+
+  it("A request waits for the lock of a process that was killed, and is counted when the supervisor has released it", async () => {
+    const policy = { name: nextName(), kind: "token_bucket", windowMs: hour, maxKeys: 10 } as const;
+    const limiter = new SharedRateLimiter(memoryOf(0), policy, noMessages);
+    const dead = memoryOf(1);
+    for (let i = 0; i < 4096; i++) expect(dead.lock(i)).toBe(true);
+    const taken = limiter.take("client", 5);
+    expect(taken).toBeInstanceOf(Promise);
+    expect(memory.release(3)).toBe(4096);
+    expect(await taken).toMatchObject({ allowed: true, remaining: 4 });
+    expect(limiter.take("client", 5)).toMatchObject({ allowed: true, remaining: 3 });
+  });
+
+  it("A request fails if the lock of a process that lives is not released", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "hrtime"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const policy = { name: nextName(), kind: "token_bucket", windowMs: hour, maxKeys: 10 } as const;
+    const limiter = new SharedRateLimiter(memoryOf(0), policy, noMessages);
+    const other = memoryOf(1);
+    for (let i = 0; i < 4096; i++) expect(other.lock(i)).toBe(true);
+    const failed = expect(limiter.take("client", 5)).rejects.toThrow("another worker holds a lock");
+    await vi.advanceTimersByTimeAsync(5001);
+    await failed;
+    memory.release(3);
+  });
+
+  it("A limit holds for clients that have no place in the memory, before and after there is one", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "hrtime", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { stores } = limiting("shared memory", 2);
+    const short = { name: nextName(), kind: "sliding_window", windowMs: 1000, maxKeys: 10 } as const;
+    const filler = new SharedRateLimiter(memoryOf(0), short, { take: () => null as never });
+    for (let i = 0; i < 1.3 * (1 << 14); i++) filler.take(`filler ${i}`, 1);
+    const windowMs = 1500;
+    const policy = { name: nextName(), kind: "sliding_window", windowMs, maxKeys: 1000 } as const;
+    const limiters = stores.map((store) => store.limiter(policy));
+    const promised: number[] = [];
+    const allowed = Array.from({ length: 100 }, (): number[] => []);
+    for (const pause of [0, 600, 600, 600, 8000, 600, 600, 30_000, 1000]) {
+      await vi.advanceTimersByTimeAsync(pause);
+      const now = performance.now();
+      let count = 0;
+      const takes = allowed.flatMap((times, client) =>
+        limiters.map(async (limiter) => {
+          const verdict = limiter.take(`client ${client}`, 2);
+          if (verdict instanceof Promise) count++;
+          if ((await verdict).allowed) times.push(now);
+        }),
+      );
+      await Promise.all(takes);
+      promised.push(count);
+    }
+    expect(promised[0]).toBeGreaterThan(50);
+    expect(promised.at(-1)).toBe(0);
+    for (const times of allowed) {
+      expect(times.length).toBeGreaterThan(4);
+      for (let i = 2; i < times.length; i++) expect(times[i]! - times[i - 2]!).toBeGreaterThanOrEqual(windowMs);
+    }
+  });
+
+  it("A worker that cannot use the memory counts with those that do", async () => {
+    const [one, other] = paired({ "rate limit": new RateLimitService(memory) }, 2);
+    const policy = { name: nextName(), kind: "token_bucket", windowMs: 100 * hour, maxKeys: 1000 } as const;
+    const inside = new SharedRateLimitStore(memoryOf(0), new SupervisedRateLimitStore(one!.link, true)).limiter(policy);
+    const outside = new SupervisedRateLimitStore(other!.link).limiter(policy);
+    let allowed = 0;
+    for (let i = 0; i < 200; i++) if ((await (i % 3 === 0 ? inside : outside).take("client", 100)).allowed) allowed++;
+    expect(allowed).toBe(100);
+  });
+});
