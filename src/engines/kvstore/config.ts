@@ -34,6 +34,15 @@ export class KvStoreConfig extends config(
     clusterMode: option(is.boolean, false),
     /** Nodes of the cluster to begin with, beside that of the URL: `["10.0.0.1:6379", "10.0.0.2:6379"]`. */
     nodes: option(is.list(isNode), []),
+    /**
+     * The Sentinels that know the master: `["10.0.0.1:26379", "10.0.0.2:26379"]`. Of the URL only user, password, database
+     * and TLS count then.
+     */
+    sentinels: option(is.list(isNode), []),
+    /** The name that the Sentinels have for the master. Default `mymaster`. */
+    master: option(is.text, "mymaster"),
+    /** The password of the Sentinels. Default none. */
+    sentinelPassword: option.secret(is.text),
     /** Put before every key and channel: `shop:`. Default none. */
     prefix: option(is.string, "", "none"),
     /** Time that one call may take. Default 2 seconds. */
@@ -69,6 +78,14 @@ export class KvStoreConfig extends config(
       if (!clusterMode && settings.nodes.length > 0) {
         throw new ValueError("option 'nodes' in KvStoreConfig goes with clusterMode only");
       }
+      const { sentinels, master, sentinelPassword } = given;
+      if (clusterMode && settings.sentinels.length > 0) {
+        throw new ValueError("option 'sentinels' in KvStoreConfig cannot be used with clusterMode");
+      }
+      if ((master ?? sentinelPassword) !== undefined && (sentinels ?? []).length === 0) {
+        const name = master === undefined ? "sentinelPassword" : "master";
+        throw new ValueError(`option '${name}' in KvStoreConfig goes with sentinels only`);
+      }
       if (username !== undefined && password === undefined) {
         throw new ValueError("option 'username' in KvStoreConfig needs a password");
       }
@@ -76,7 +93,7 @@ export class KvStoreConfig extends config(
     },
   },
 ) {
-  /** The servers to connect to; without a cluster it is one. */
+  /** The servers to connect to; without a cluster it is one, which Sentinels replace. */
   readonly servers = [parseKvUrl(this.url), ...this.nodes.map(readNode)].map(({ host, port }) => ({ host, port }));
 
   /** The place of the store, fit for a log: without user and password. */
@@ -84,8 +101,10 @@ export class KvStoreConfig extends config(
     const servers = this.servers.map(({ host, port }) =>
       host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`,
     );
+    const place =
+      this.sentinels.length === 0 ? servers : [`${this.master} of the Sentinels ${this.sentinels.join(", ")}`];
     const path = this.database === 0 ? "" : `/${this.database}`;
-    return `${servers.join(", ")}${path}${this.tls === null ? "" : " with TLS"}`;
+    return `${place.join(", ")}${path}${this.tls === null ? "" : " with TLS"}`;
   }
 
   [inspectSymbol](): string {
@@ -104,7 +123,7 @@ function readTls(given: boolean | EitherSpelling<KvTlsOptions>): KvTlsOptions | 
   return tls;
 }
 
-function readNode(node: string): { host: string; port: number } {
+export function readNode(node: string): { host: string; port: number } {
   const [, host = "", port] = nodePattern.exec(node)!;
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }

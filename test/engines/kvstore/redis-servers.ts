@@ -23,9 +23,21 @@ export async function startServer(
   port: number,
   folder: string,
   settings: readonly string[] = [],
+  whole?: readonly string[],
 ): Promise<RedisServer> {
   const plain = settings.includes("--tls-port") ? ["--port", "0"] : ["--port", String(port)];
-  const args = [...plain, "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no", ...settings];
+  const args = whole ?? [
+    ...plain,
+    "--bind",
+    "127.0.0.1",
+    "--dir",
+    folder,
+    "--save",
+    "",
+    "--appendonly",
+    "no",
+    ...settings,
+  ];
   const child: ChildProcess = spawn(program, args, { stdio: "ignore" });
   let ended = false;
   child.once("exit", () => {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { milliseconds } from "../../../kit/duration.js";
 import { backoff } from "../../../kit/time/backoff.js";
-import type { KvStoreConfig } from "../config.js";
+import { type KvStoreConfig, readNode } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 
 /** An argument of a command. */
@@ -80,7 +80,7 @@ export function createRawClient(
   if (server !== null) {
     const options = {
       ...connection,
-      ...server,
+      ...(config.sentinels.length === 0 ? server : sentinelsOf(config, connectTimeout)),
       db: database,
       lazyConnect: true,
       // Calls that wait for a reply fail when their connection breaks, and those that wait for a connection when it
@@ -104,6 +104,20 @@ export function createRawClient(
     clusterRetryStrategy: pauseBefore,
   } satisfies import("ioredis").ClusterOptions;
   return new Cluster([...config.servers], options) as RawClient;
+}
+
+/** The Sentinels are asked for the master at each connection, and tell of another one while it lasts. */
+function sentinelsOf({ sentinels, master, sentinelPassword, tls }: KvStoreConfig, connectTimeout: number) {
+  return {
+    sentinels: sentinels.map(readNode),
+    name: master,
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(tls !== null && { enableTLSForSentinelMode: true, sentinelTLS: { ...tls } as object }),
+    sentinelCommandTimeout: connectTimeout,
+    sentinelReconnectStrategy: pauseBefore,
+    sentinelRetryStrategy: pauseBefore,
+    failoverDetector: true,
+  } satisfies import("ioredis").RedisOptions;
 }
 
 /** A place to connect to. */

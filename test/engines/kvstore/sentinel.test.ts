@@ -1,0 +1,76 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { App, KvStoreConfig } from "stoa";
+import { expect, it, onTestFinished } from "vitest";
+import { service } from "../../support/service.js";
+import { cli, freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { testStore, until } from "./store.js";
+
+/** A master, its replica, and a Sentinel that decides alone. */
+async function startSentinel() {
+  const folder = await temporaryFolder();
+  const [master, replica, sentinel] = [await freePort(), await freePort(), await freePort()];
+  const servers = [
+    await startServer(master, folder.path, ["--dbfilename", "a.rdb"]),
+    await startServer(replica, folder.path, ["--dbfilename", "b.rdb", "--replicaof", `127.0.0.1 ${master}`]),
+  ];
+  const lines = [
+    `sentinel monitor shop 127.0.0.1 ${master} 1`,
+    "sentinel down-after-milliseconds shop 500",
+    "sentinel failover-timeout shop 3000",
+    `port ${sentinel}`,
+    "requirepass secret",
+  ];
+  const file = join(folder.path, "sentinel.conf");
+  await writeFile(file, lines.join("\n"));
+  servers.push(await startServer(sentinel, folder.path, [], [file, "--sentinel"]));
+  onTestFinished(async () => {
+    await Promise.all(servers.map((server) => server.kill()));
+    await folder.remove();
+  });
+  await until(async () => (await cli(replica, "info", "replication")).includes("master_link_status:up"));
+  const replicas = async () => cli(sentinel, "-a", "secret", "--no-auth-warning", "sentinel", "replicas", "shop");
+  await until(async () => (await replicas()).includes(String(replica)));
+  return { options: { sentinels: [`127.0.0.1:${sentinel}`], master: "shop", sentinelPassword: "secret" }, servers };
+}
+
+it.skipIf(!service("redis"))(
+  "Sentinels that know the master name it, and the one that takes its place",
+  { timeout: 120_000 },
+  async () => {
+    const { options, servers } = await startSentinel();
+    const start = (wrong: object) =>
+      new App().enableKvstore({ ...options, ...wrong, connectTimeout: 1, required: true }).start();
+    await expect(start({ master: "shopp" })).rejects.toThrow("shopp of the Sentinels 127.0.0.1:");
+    await expect(start({ sentinelPassword: "wrong" })).rejects.toThrow("shop of the Sentinels 127.0.0.1:");
+    const kv = await testStore({ ...options, prefix: "t:", commandTimeout: 1 });
+    await kv.set("before", "1");
+    expect(await cli(servers[0]!.port, "get", "t:before")).toBe("1\n");
+    const seen: string[] = [];
+    await kv.subscribe("news", (message) => void seen.push(message));
+    await kv.publish("news", "old");
+    await until(() => seen.length === 1);
+    await until(async () => (await cli(servers[1]!.port, "get", "t:before")) === "1\n");
+    await servers[0]!.kill();
+    const works = (call: Promise<unknown>): Promise<boolean> =>
+      call.then(
+        () => true,
+        () => false,
+      );
+    await until(() => works(kv.set("after", "2")));
+    expect(await cli(servers[1]!.port, "get", "t:after")).toBe("2\n");
+    expect(await kv.get("before")).toBe("1");
+    await until(async () => {
+      await works(kv.publish("news", "new"));
+      return seen.includes("new");
+    });
+  },
+);
+
+it("Options of Sentinels that have no effect are refused", () => {
+  const sentinels = ["127.0.0.1:26379"];
+  expect(() => new KvStoreConfig({ sentinels, clusterMode: true })).toThrow("cannot be used with clusterMode");
+  expect(() => new KvStoreConfig({ master: "shop" })).toThrow("'master' in KvStoreConfig goes with sentinels only");
+  expect(() => new KvStoreConfig({ sentinelPassword: "x" })).toThrow("'sentinelPassword' in KvStoreConfig goes with");
+  expect(new KvStoreConfig({ sentinels }).address).toBe("mymaster of the Sentinels 127.0.0.1:26379");
+});
