@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
+import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import type { StoreSource } from "./shared-stores.js";
 
@@ -94,17 +95,16 @@ export function forRoute(middleware: readonly Middleware[], route: RouteInfo): M
     return own && { slot: item.slot, name: item.name, early: item.early, ...own };
   });
   const present = chosen.filter((item) => item !== null) as Middleware[];
-  const wanted = route.internal ? present.filter((item) => placeOf(item) < slots.indexOf(firstForUsers)) : present;
-  return inOrder(wanted);
+  const end = route.internal ? slots.indexOf(firstForUsers) : slots.length;
+  // Within a slot the order given stays.
+  return present.filter((item) => placeOf(item) < end).sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Brings middleware into the order of the slots; within a slot the order given stays. */
-function inOrder(middleware: readonly Middleware[]): Middleware[] {
-  return [...middleware].sort((a, b) => placeOf(a) - placeOf(b));
-}
-
-function placeOf(item: Middleware): number {
-  return slots.indexOf(item.slot ?? "user");
+function placeOf({ slot = "user", name }: Middleware): number {
+  const place = slots.indexOf(slot);
+  if (place !== -1) return place;
+  const subject = name === undefined ? "a middleware" : `the middleware '${name}'`;
+  throw new ValueError(`${subject} cannot be at slot '${slot}'${didYouMean(slot, slots)}`);
 }
 
 export function isMiddleware(value: unknown): string | undefined {

@@ -34,6 +34,13 @@ describe("the middleware of a route", () => {
     expect(namesOf(enabled, { ...route, internal: true })).toEqual([...forAll, "ip-filter"]);
   });
 
+  it("A slot that does not exist is refused, with the one that was meant", () => {
+    const misspelt = { name: "tenant", slot: "trusted-host" as Slot, before() {} };
+    expect(() => forRoute([misspelt], route)).toThrow(
+      "the middleware 'tenant' cannot be at slot 'trusted-host'; did you mean 'trusted-hosts'?",
+    );
+  });
+
   it("Middleware that is made for a route keeps its slot and name, and can be left out", () => {
     const made: Middleware = { name: "made", slot: "cors", early: true, forRoute: () => ({ before() {} }) };
     const left: Middleware = { name: "left", slot: "etag", forRoute: () => null };
