@@ -15,10 +15,14 @@ const sources = ["wire.c", "uring.h"].map((name) => join(here, name));
 export const target = join(here, "build", `wire-${process.platform}-${process.arch}.node`);
 
 /** Resolves to the path of the addon; rejects with a reason. Builds nothing if the file is newer than its sources. */
-export async function buildNative({ out = target, flags = [], again = false } = {}) {
+export async function buildNative({
+  out = target,
+  flags = [],
+  again = false,
+  compiler = [process.env.CC || "cc"],
+} = {}) {
   if (process.platform !== "linux") throw new Error(`the native transport needs Linux; this is ${process.platform}`);
-  if (!again && existsSync(out) && sources.every((source) => statSync(out).mtimeMs > statSync(source).mtimeMs))
-    return out;
+  if (!again && existsSync(out) && isNewer(out)) return out;
   const headers = findHeaders();
   if (headers === undefined) {
     throw new Error("the headers of Node.js (node_api.h, uv.h) were not found; npx node-gyp install downloads them");
@@ -28,9 +32,10 @@ export async function buildNative({ out = target, flags = [], again = false } = 
   const unfinished = `${out}.${process.pid}`;
   const given = process.env.CFLAGS?.split(" ").filter(Boolean) ?? [];
   const usual = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-fvisibility=hidden", "-fstack-protector-strong"];
-  const args = [...usual, ...given, ...flags, "-shared", "-fPIC", `-I${headers}`, sources[0], "-o", unfinished];
+  const [program, ...before] = compiler;
+  const all = [...before, ...usual, ...given, ...flags, "-shared", "-fPIC", `-I${headers}`];
   try {
-    await compile(process.env.CC || "cc", args);
+    await compile(program, [...all, sources[0], "-o", unfinished]);
     renameSync(unfinished, out);
   } finally {
     rmSync(unfinished, { force: true });
@@ -38,9 +43,14 @@ export async function buildNative({ out = target, flags = [], again = false } = 
   return out;
 }
 
+/** True for an addon that is newer than its sources. */
+export function isNewer(addon) {
+  return sources.every((source) => statSync(addon).mtimeMs > statSync(source).mtimeMs);
+}
+
 function compile(compiler, args) {
   return new Promise((resolve, reject) => {
-    execFile(compiler, args, { timeout: 120_000 }, (error, _, output) => {
+    execFile(compiler, args, { timeout: 600_000 }, (error, _, output) => {
       if (error === null) resolve();
       else if (error.code === "ENOENT") reject(new Error(`no C compiler: ${compiler} was not found`));
       else reject(new Error(`${compiler} failed: ${output.trim() || error.message}`));

@@ -6,6 +6,8 @@ export interface ChosenTransport {
   readonly name: "native" | "net" | "node";
   /** How the native one moves bytes. */
   readonly engine?: string;
+  /** Where the addon of the native one comes from. */
+  readonly origin?: string;
   /** Why `auto` did not take the native one; null if it did, or if a transport was requested. */
   readonly notNative: string | null;
 }
@@ -22,7 +24,9 @@ export function chooseTransport({ transport, tls, http2 }: Wish, open = openWire
   if (transport === "net" || transport === "node") return { name: transport, notNative: null };
   const spoken = tls !== null ? "TLS" : http2 !== null ? "HTTP/2" : null;
   const wire = spoken === null ? open() : `it does not speak ${spoken}`;
-  if (typeof wire !== "string") return { name: "native", engine: wire.engine, notNative: null };
+  if (typeof wire !== "string") {
+    return { name: "native", engine: wire.engine, origin: wire.addon.origin, notNative: null };
+  }
   if (transport === "auto") return { name: "net", notNative: wire };
   throw new StartError(`transport "native" cannot be used: ${wire}; or choose transport "auto"`);
 }

@@ -17,7 +17,7 @@ describe("stoa doctor", () => {
     expect(out).toMatch(/^ok +node +v\d+\.\d+\.\d+, Stoa needs >=20$/m);
     expect(out).toMatch(/^ok +pg +8\.\d+\.\d+ for a database with the URL postgres:$/m);
     expect(out).toMatch(
-      /^ok +server +transport (?:native \((?:epoll|io_uring)\)|net) \(HTTP\/1\.1\), development, 1 worker/m,
+      /^ok +server +transport (?:native \((?:epoll|io_uring)\), built here|net) \(HTTP\/1\.1\), development, 1 worker/m,
     );
     expect(out).toMatch(/^ok +database +reachable$/m);
     expect(out).toMatch(/^ok +memory_broker +reachable$/m);

@@ -56,7 +56,8 @@ async function checkEngine({ name: subject, required, probe }: EngineProbe): Pro
 
 function describe(plan: RunPlan): string {
   const { http2, settings } = plan;
-  const transport = describeTransport(chooseTransport(plan));
+  const chosen = chooseTransport(plan);
+  const transport = describeTransport(chosen) + (chosen.origin === undefined ? "" : `, ${chosen.origin}`);
   const protocol = http2 === null ? "HTTP/1.1" : "HTTP/2 and HTTP/1.1";
   const workers = settings.workers === 1 ? "1 worker" : `${settings.workers} workers`;
   return `transport ${transport} (${protocol}), ${settings.env}, ${workers}, unless app.run() says otherwise`;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { packageFolder } from "../../kit/package-folder.js";
 
@@ -10,6 +10,8 @@ export const engines = ["auto", "epoll", "io_uring"] as const;
 /** The functions of native/wire.c, which describes them. Those that return a number return an error below 0. */
 export interface Addon {
   readonly interface: number;
+  /** Where it comes from, for people. */
+  readonly origin: string;
   open(
     call: (count: number) => void,
     events: Int32Array,
@@ -44,30 +46,38 @@ export function loadAddon(): Addon | string {
   return (found ??= findAddon(packageFolder()));
 }
 
-/** Looks in the folder of the package, and in the packages that are installed beside it. */
+/** A package for this platform, installed beside the folder of this one, or the addon that was built in the folder. */
 export function findAddon(folder: string): Addon | string {
   if (process.platform !== "linux") return `it needs Linux, and this is ${process.platform}`;
-  const target = `${process.platform}-${process.arch}`;
-  const built = open(join(folder, "native/build", `wire-${target}.node`));
-  return built === missing ? openPrebuilt(folder, target) : built;
+  const prebuilt = openPrebuilt(folder);
+  if (typeof prebuilt !== "string") return prebuilt;
+  const refusal = prebuilt === missing ? "" : `; ${prebuilt}`;
+  const built = open(join(folder, `native/build/wire-linux-${process.arch}.node`), `built here${refusal}`);
+  if (typeof built !== "string") return built;
+  return [prebuilt, built].filter((reason) => reason !== missing).join("; ") || missing;
 }
 
 const missing = "it is not built: run `npx stoa build-native`";
 
-/** One for each C library: npm installs the package that fits. */
-function openPrebuilt(folder: string, target: string): Addon | string {
-  for (const name of [`stoa-native-${target}`, `stoa-native-${target}-musl`]) {
-    let file: string;
-    try {
-      file = join(dirname(createRequire(join(folder, "package.json")).resolve(`${name}/package.json`)), "wire.node");
-    } catch {
-      continue;
-    }
-    return isGenuine(folder, name, file)
-      ? open(file)
-      : `the file of ${name} is not the one that this version was released with`;
+function openPrebuilt(folder: string): Addon | string {
+  const name = `@stoa/wire-linux-${process.arch}-${usesMusl() ? "musl" : "gnu"}`;
+  let file: string;
+  try {
+    file = createRequire(join(folder, "package.json")).resolve(name);
+  } catch {
+    return missing;
   }
-  return missing;
+  if (!isGenuine(folder, name, file)) return `the file of ${name} is not the one that this version was released with`;
+  return open(file, name);
+}
+
+/** True if the C library of this process is musl. Old versions of npm install the packages for both libraries. */
+function usesMusl(): boolean {
+  try {
+    return /\/(?:ld-musl-[^/]*|libc\.so)$/m.test(readFileSync("/proc/self/maps", "latin1"));
+  } catch {
+    return false;
+  }
 }
 
 /** native/checksums.json is made for a release: the SHA-256 of the file of each package. */
@@ -80,7 +90,7 @@ function isGenuine(folder: string, name: string, file: string): boolean {
   }
 }
 
-function open(file: string): Addon | string {
+function open(file: string, origin: string): Addon | string {
   if (!existsSync(file)) return missing;
   const loaded = { exports: {} as Addon };
   try {
@@ -89,7 +99,7 @@ function open(file: string): Addon | string {
   } catch (error) {
     return `it cannot be loaded: ${(error as Error).message}`;
   }
-  if (loaded.exports.interface === wanted) return loaded.exports;
+  if (loaded.exports.interface === wanted) return Object.assign(loaded.exports, { origin });
   return "it was built for another version: run `npx stoa build-native`";
 }
 

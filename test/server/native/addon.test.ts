@@ -1,6 +1,14 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +20,7 @@ import { sourceUrl } from "../../support/source-url.js";
 import { withoutNative } from "../support.js";
 
 const target = `${process.platform}-${process.arch}`;
+const usesGlibc = process.platform === "linux" && readFileSync("/proc/self/maps", "latin1").includes("-linux-gnu");
 
 /** The folder of an installed package, without an addon. */
 function emptyPackage(): string {
@@ -21,13 +30,16 @@ function emptyPackage(): string {
   return folder;
 }
 
-function addPrebuilt(folder: string): string {
-  const name = `stoa-native-${target}`;
-  mkdirSync(join(folder, "node_modules", name), { recursive: true });
-  writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ name, version: "0.0.0" }));
-  const file = join(folder, "node_modules", name, "wire.node");
-  copyFileSync(join(packageFolder(), `native/build/wire-${target}.node`), file);
-  return file;
+const builtFile = join(packageFolder(), `native/build/wire-${target}.node`);
+
+/** Makes the package for this machine as a release does, installs it, and returns its name. */
+async function addPrebuilt(folder: string): Promise<string> {
+  const { writePackage } = await import(`${packageFolder()}/native/prebuild.mjs`);
+  const name = `wire-${target}-gnu`;
+  const made: string = writePackage(folder, `${target}-gnu`, builtFile);
+  mkdirSync(join(folder, "node_modules/@stoa"), { recursive: true });
+  renameSync(made, join(folder, "node_modules/@stoa", name));
+  return `@stoa/${name}`;
 }
 
 describe.skipIf(process.platform !== "linux")("the native addon", () => {
@@ -46,7 +58,7 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     async () => {
       const folder = emptyPackage();
       const file = join(folder, `native/build/wire-${target}.node`);
-      const whole = readFileSync(join(packageFolder(), `native/build/wire-${target}.node`));
+      const whole = readFileSync(builtFile);
       // A system that loads one of these may kill the process.
       const module = sourceUrl("server/native/addon.ts");
       const script = `const { findAddon } = await import(${JSON.stringify(module)}); console.log(findAddon(${JSON.stringify(folder)}));`;
@@ -78,15 +90,48 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     },
   );
 
-  it.skipIf(withoutNative !== undefined)("A prebuilt addon is used if it has the checksum of the release", () => {
-    const folder = emptyPackage();
-    const file = addPrebuilt(folder);
-    const refusal = `the file of stoa-native-${target} is not the one that this version was released with`;
-    expect(findAddon(folder)).toBe(refusal);
-    const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
-    writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: "0".repeat(64) }));
-    expect(findAddon(folder)).toBe(refusal);
-    writeFileSync(join(folder, "native/checksums.json"), JSON.stringify({ [`stoa-native-${target}`]: sum }));
-    expect(findAddon(folder)).toMatchObject({ interface: 3 });
-  });
+  it.skipIf(withoutNative !== undefined || !usesGlibc)(
+    "A prebuilt addon is used before one that was built, if it has the checksum of the release",
+    async () => {
+      const folder = emptyPackage();
+      const name = await addPrebuilt(folder);
+      expect(findAddon(folder)).toMatchObject({ interface: 3, origin: name });
+      appendFileSync(join(folder, "node_modules", name, "wire.node"), "more");
+      const refusal = `the file of ${name} is not the one that this version was released with`;
+      expect(findAddon(folder)).toBe(refusal);
+      copyFileSync(builtFile, join(folder, `native/build/wire-${target}.node`));
+      expect(findAddon(folder)).toMatchObject({ origin: `built here; ${refusal}` });
+      rmSync(join(folder, "native/checksums.json"));
+      expect(findAddon(folder)).toMatchObject({ origin: `built here; ${refusal}` });
+    },
+  );
+
+  it.skipIf(withoutNative !== undefined)(
+    "The published package names the prebuilt ones of its version, and the repository none",
+    async () => {
+      const { listPackages, writePackage } = await import(`${packageFolder()}/native/prebuild.mjs`);
+      const folder = emptyPackage();
+      const manifest = join(folder, "package.json");
+      copyFileSync(join(packageFolder(), "package.json"), manifest);
+      const before = readFileSync(manifest, "utf8");
+      const { version } = JSON.parse(before);
+      listPackages(folder, true);
+      expect(readFileSync(manifest, "utf8")).toBe(before);
+      const made = writePackage(folder, "linux-arm64-musl", builtFile);
+      expect(JSON.parse(readFileSync(join(made, "package.json"), "utf8"))).toMatchObject({
+        name: "@stoa/wire-linux-arm64-musl",
+        version,
+        os: ["linux"],
+        cpu: ["arm64"],
+        libc: ["musl"],
+      });
+      listPackages(folder, true);
+      const { optionalDependencies } = JSON.parse(readFileSync(manifest, "utf8"));
+      expect(optionalDependencies).toEqual({ "@stoa/wire-linux-arm64-musl": version });
+      listPackages(folder, false);
+      expect(readFileSync(manifest, "utf8")).toBe(before);
+      writeFileSync(manifest, before.replace(`"version": "${version}"`, '"version": "99.0.0"'));
+      expect(() => listPackages(folder, true)).toThrow("@stoa/wire-linux-arm64-musl is old");
+    },
+  );
 });
