@@ -1,6 +1,6 @@
 import { asPromise, isPromise } from "../kit/is-promise.js";
-import type { FlagReader } from "../kit/time/within.js";
-import { longestDelay } from "../kit/time/within.js";
+import { LazySignal } from "../kit/time/lazy-signal.js";
+import { type FlagReader, longestDelay } from "../kit/time/within.js";
 
 /** The outcome of one attempt of a step or a job. */
 export type AttemptOutcome =
@@ -16,25 +16,6 @@ export class WorkTimeout extends Error {
   override name = "WorkTimeout";
 }
 
-/** The signal of an attempt. It is made when it is first read: most work never looks at it. */
-export class AttemptSignal {
-  #controller: AbortController | null = null;
-  #aborted = false;
-
-  get signal(): AbortSignal {
-    if (this.#controller === null) {
-      this.#controller = new AbortController();
-      if (this.#aborted) this.#controller.abort();
-    }
-    return this.#controller.signal;
-  }
-
-  abort(): void {
-    this.#aborted = true;
-    this.#controller?.abort();
-  }
-}
-
 interface AttemptSignals {
   readonly lost: FlagReader;
   readonly cancelled?: FlagReader | undefined;
@@ -45,13 +26,13 @@ interface AttemptSignals {
  * of work that was lost and ends well all the same goes to `late`; other late results are discarded. The time is measured by a clock of the process that only moves forward.
  */
 export function attempt(
-  run: (attempt: AttemptSignal) => unknown,
+  run: (attempt: LazySignal) => unknown,
   milliseconds: number,
   { lost, cancelled }: AttemptSignals,
   settle: (outcome: AttemptOutcome) => void,
   late?: (result: unknown) => void,
 ): void {
-  const controller = new AttemptSignal();
+  const controller = new LazySignal();
   const result = lost.aborted || cancelled?.aborted ? null : begin(run, controller);
   if (result === null) {
     settle(lost.aborted ? { kind: "lost" } : cancelledOutcome());
@@ -86,7 +67,7 @@ export function attempt(
 
 /** The same as a promise. */
 export function attempted(
-  run: (attempt: AttemptSignal) => unknown,
+  run: (attempt: LazySignal) => unknown,
   milliseconds: number,
   signals: AttemptSignals,
   late?: (result: unknown) => void,
@@ -95,7 +76,7 @@ export function attempted(
 }
 
 /** Calls a function; a promise if it returns one, else the outcome. */
-function begin(run: (attempt: AttemptSignal) => unknown, controller: AttemptSignal): Promise<unknown> | AttemptOutcome {
+function begin(run: (attempt: LazySignal) => unknown, controller: LazySignal): Promise<unknown> | AttemptOutcome {
   try {
     const result = run(controller);
     return isPromise(result) ? result : { kind: "done", result };

@@ -1,7 +1,9 @@
 import { createRequire } from "node:module";
+import { hostname } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Database } from "../engines/db/database.js";
 import type { Logger } from "../kit/logger.js";
+import { nodeCrypto } from "../kit/node-modules.js";
 import { pulseProgram } from "./pulse-thread.js";
 import { silentText } from "./silent-workers.js";
 
@@ -13,6 +15,11 @@ const mostNamed = 5;
 const shortestBlock = 1000;
 /** Milliseconds between two looks at the way to the database: passwords that expire are replaced with new connections. */
 const routeInterval = 60_000;
+
+/** A name for the owner of leases, which no other has. */
+export function newOwner(): string {
+  return `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+}
 
 /** A group of leases of this process. */
 export interface PulseMember {

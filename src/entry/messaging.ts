@@ -16,7 +16,7 @@ export type {
 } from "../engines/messaging/broker.js";
 export type { DeadReason } from "../engines/messaging/consume/attempt.js";
 export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";
-export type { WorkResult } from "../engines/messaging/consume/consumer-context.js";
+export type { WorkResult } from "../engines/messaging/consume/in-flight-message.js";
 export type {
   BatchOptions,
   ConsumerOptions,
@@ -40,8 +40,7 @@ export { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
 export { Message } from "../engines/messaging/message.js";
 export type { Messaging } from "../engines/messaging/messaging.js";
 export { type OpenMessagingOptions, openMessaging } from "../engines/messaging/open-messaging.js";
-export type { PublishOptions } from "../engines/messaging/publish/outgoing.js";
-export type { BatchEntry, Published, PublishedValue } from "../engines/messaging/publish/published.js";
+export type { BatchEntry, Published, PublishedValue, PublishOptions } from "../engines/messaging/publish/outgoing.js";
 export type { RequestOptions } from "../engines/messaging/requests.js";
 export { createSqsBroker, type SqsBroker } from "../engines/messaging/sqs/sqs-broker.js";
 export { type Topic, type TopicOptions, topic, type ValueSchema } from "../engines/messaging/topic.js";

@@ -1,5 +1,12 @@
 import { ValueError } from "../../kit/value-error.js";
 
+/** Loads an optional package; the error for one that is not installed names the command that installs it. */
+export function loadPackage<T>(load: () => Promise<T>, name: string, purpose: string, range = ""): Promise<T> {
+  return load().catch((cause: unknown) => {
+    throw missingPackage(name, purpose, cause, range);
+  });
+}
+
 /** The error for an optional package that is not installed; any other failure to load it is returned unchanged. */
 export function missingPackage(name: string, purpose: string, cause: unknown, range = ""): unknown {
   const code = (cause as { code?: unknown } | null)?.code;

@@ -1,5 +1,5 @@
 import { notInstalled } from "../../kit/not-installed.js";
-import { missingPackage } from "../db/missing-package.js";
+import { loadPackage } from "../db/missing-package.js";
 
 /**
  * The part of ioredis that is used. Its own types are not named: the declarations of Stoa must compile where it is not
@@ -12,12 +12,8 @@ export interface Ioredis {
 }
 
 /** Loads the client library, which applications without a key-value store do not need. */
-export async function loadIoredis(load: () => Promise<Ioredis> = importIoredis): Promise<Ioredis> {
-  try {
-    return await load();
-  } catch (error) {
-    throw missingPackage("ioredis", "enableKvstore", error, "@6");
-  }
+export function loadIoredis(load: () => Promise<Ioredis> = importIoredis): Promise<Ioredis> {
+  return loadPackage(load, "ioredis", "enableKvstore", "@6");
 }
 
 async function importIoredis(): Promise<Ioredis> {

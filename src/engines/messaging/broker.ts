@@ -39,7 +39,7 @@ export interface Broker {
    * Shows the stored records of a topic, oldest first and at most `limit`, without consuming them: for dead letters. A
    * record is removed if the visitor resolves to "remove".
    */
-  browse(topic: string, limit: number, visit: (record: IncomingRecord) => Promise<"keep" | "remove">): Promise<void>;
+  browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void>;
   /**
    * Publishes records and settles deliveries of its own consumers, all of it or nothing. Absent where the broker has no
    * transactions.
@@ -125,6 +125,9 @@ export interface IncomingRecord {
   readonly body: Uint8Array;
   readonly timestamp: number;
 }
+
+/** Looks at a stored record, and says if it is removed. */
+export type BrowseVisitor = (record: IncomingRecord) => Promise<"keep" | "remove">;
 
 /** One record, lent to a consumer until it is settled. Each is settled once, by one of the functions. */
 export interface Delivery {

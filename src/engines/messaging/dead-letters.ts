@@ -1,6 +1,7 @@
-import type { Broker, IncomingRecord } from "./broker.js";
+import type { IncomingRecord } from "./broker.js";
+import { groupBy } from "./group-by.js";
 import { countIn, frameworkHeaders, withoutOwn } from "./headers.js";
-import type { Publisher } from "./publish/publisher.js";
+import type { PublishTarget } from "./publish/publish.js";
 import { asTopic, isTopicName, type Topic } from "./topic.js";
 
 /** A message that could not be handled. */
@@ -51,20 +52,15 @@ export interface DeadLetterFilter {
   readonly limit?: number;
 }
 
-/** Finds the broker of a topic, and the publisher to it. */
-export interface DeadLetterHome {
-  brokerOf(topic: Topic): { readonly broker: Broker; readonly publisher: Publisher };
-}
-
 const defaultLimit = 1000;
 
 /** Looks into the dead letters of a topic, sends them back or discards them. */
 export class DeadLetters {
-  readonly #home: DeadLetterHome;
+  readonly #brokerOf: (topic: Topic) => PublishTarget;
 
   /** @internal */
-  constructor(home: DeadLetterHome) {
-    this.#home = home;
+  constructor(brokerOf: (topic: Topic) => PublishTarget) {
+    this.#brokerOf = brokerOf;
   }
 
   /** The dead letters of a topic, oldest first: `await app.deadLetters.list("orders")`. */
@@ -79,12 +75,7 @@ export class DeadLetters {
 
   /** The failures of a topic with the number of their dead letters, most frequent first. */
   async failures(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<DeadLetterGroup[]> {
-    const groups = new Map<string, DeadLetter[]>();
-    for (const letter of await this.list(topic, filter)) {
-      const known = groups.get(letter.failure);
-      if (known === undefined) groups.set(letter.failure, [letter]);
-      else known.push(letter);
-    }
+    const groups = groupBy(await this.list(topic, filter), (letter) => letter.failure);
     const summaries = [...groups.values()].map((letters): DeadLetterGroup => {
       const { failure, reason, error } = letters[0]!;
       const byTime = letters.toSorted((a, b) => a.diedAt.getTime() - b.diedAt.getTime());
@@ -100,7 +91,7 @@ export class DeadLetters {
    * number. A dead letter is removed when the broker has the message. One that was cut stays where it is.
    */
   replay(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<number> {
-    const { publisher } = this.#home.brokerOf(asTopic(topic));
+    const { publisher } = this.#brokerOf(asTopic(topic));
     const sent = new Set<string>();
     return this.#visit(topic, filter, async (letter, { id, key, body, headers, timestamp }) => {
       const known = `${letter.group}:${letter.id}`;
@@ -130,7 +121,7 @@ export class DeadLetters {
     visit: (letter: DeadLetter, record: IncomingRecord) => Promise<"keep" | "remove">,
   ): Promise<number> {
     const topic = asTopic(given);
-    const { broker } = this.#home.brokerOf(topic);
+    const { broker } = this.#brokerOf(topic);
     let removed = 0;
     await broker.browse(deadTopicOf(topic.name), filter.limit ?? defaultLimit, async (record) => {
       const letter = letterOf(record, topic.name);

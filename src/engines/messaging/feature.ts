@@ -13,8 +13,8 @@ import { messageOf } from "./consume/message-request.js";
 import { type ConsumerOptions, type MessageHandler, readConsumerOptions } from "./consume/options.js";
 import type { DeadLetters } from "./dead-letters.js";
 import type { Message } from "./message.js";
-import type { BatchEntry, Messaging, Published, PublishedValue } from "./messaging.js";
-import type { PublishOptions } from "./publish/outgoing.js";
+import type { Messaging } from "./messaging.js";
+import type { BatchEntry, Published, PublishedValue, PublishOptions } from "./publish/outgoing.js";
 import { measureMessaging, messagingState } from "./state.js";
 import { asTopic, type Topic } from "./topic.js";
 

@@ -1,14 +1,14 @@
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
-import { closest } from "../../kit/suggest.js";
+import { closest, didYouMean } from "../../kit/suggest.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
-import { Connections } from "./connections.js";
+import type { AttemptResult } from "./consume/attempt.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
-import type { WorkResult } from "./consume/consumer-context.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
-import type { Inbox, InboxOutcome } from "./consume/inbox.js";
+import type { WorkResult } from "./consume/in-flight-message.js";
+import type { Inbox } from "./consume/inbox.js";
 import {
   type ConsumerOptions,
   consumerSettings,
@@ -20,9 +20,14 @@ import {
 import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
-import { outgoing, type PublishOptions } from "./publish/outgoing.js";
-import { type Entry, publishAll, publishOne, readEntries } from "./publish/publish.js";
-import type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
+import {
+  type BatchEntry,
+  outgoing,
+  type Published,
+  type PublishedValue,
+  type PublishOptions,
+} from "./publish/outgoing.js";
+import { type Entry, type PublishTarget, publishAll, publishOne, readEntries } from "./publish/publish.js";
 import { Publisher } from "./publish/publisher.js";
 import { refuseTooLarge } from "./publish/size.js";
 import type { PublisherLimits } from "./publish/waiting.js";
@@ -30,8 +35,6 @@ import { type ReplyValue, type RequestOptions, Requests } from "./requests.js";
 import { asTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
 import { MessageTransaction, recordsOf, transactional } from "./transaction.js";
-
-export type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
 
 /** A message for a handler, in a test. */
 export interface DeliverOptions extends Omit<PublishOptions, "delay"> {
@@ -59,6 +62,10 @@ export interface MessagingParts {
   readonly limits?: PublisherLimits;
 }
 
+interface Connected extends PublishTarget {
+  readonly requests: Requests;
+}
+
 /** Names of topics that are remembered: those that requests make up have no bound. */
 const maxNames = 1000;
 
@@ -71,7 +78,9 @@ export class Messaging {
   /** @internal */
   tracer: Tracer | null = null;
   readonly #parts: MessagingParts;
-  readonly #brokers = new Connections();
+  readonly #brokers = new Map<BrokerName, Connected>();
+  /** The only broker; null if there are none or several. */
+  #only: Connected | null = null;
   readonly #consumers = new Set<Consumer>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
@@ -83,7 +92,7 @@ export class Messaging {
   /** @internal */
   constructor(parts: MessagingParts) {
     this.#parts = parts;
-    this.deadLetters = new DeadLetters({ brokerOf: (topic) => this.#brokers.of(topic.broker, topic.name) });
+    this.deadLetters = new DeadLetters((topic) => this.#brokerOf(topic.broker, topic.name));
   }
 
   /** Publishes a message. Resolves when the broker has it. */
@@ -95,7 +104,7 @@ export class Messaging {
     // Not async: that would be a second promise for each message.
     try {
       const declared = this.#asTopic(topic);
-      return publishOne(this.#brokers.of(declared.broker, declared.name), declared, { value, options }, null, this);
+      return publishOne(this.#brokerOf(declared.broker, declared.name), declared, { value, options }, null, this);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -122,7 +131,7 @@ export class Messaging {
     options?: RequestOptions,
   ): Promise<ReplyValue<T>> {
     const declared = this.#asTopic(topic);
-    const { requests } = this.#brokers.of(declared.broker, declared.name);
+    const { requests } = this.#brokerOf(declared.broker, declared.name);
     return (await requests.request(declared, value, options)) as ReplyValue<T>;
   }
 
@@ -134,7 +143,7 @@ export class Messaging {
     work: (tx: MessageTransaction) => Result | Promise<Result>,
     options: { readonly broker?: BrokerName } = {},
   ): Promise<Result> {
-    const { broker } = this.#brokers.of(options.broker ?? null, "of a transaction");
+    const { broker } = this.#brokerOf(options.broker ?? null, "of a transaction");
     const transact = transactional(broker);
     const tx = new MessageTransaction(broker);
     const result = await work(tx);
@@ -146,7 +155,7 @@ export class Messaging {
 
   /** @internal The warning of a consumer that is to start; false if there is none. */
   review(topic: Topic, options: GivenConsumerOptions): string | false {
-    return prefetchWarning(topic, options, this.#brokers.of(options.broker ?? topic.broker, topic.name).broker);
+    return prefetchWarning(topic, options, this.#brokerOf(options.broker ?? topic.broker, topic.name).broker);
   }
 
   /** Starts a consumer. `app.onMessage` does the same when the application starts. */
@@ -159,7 +168,7 @@ export class Messaging {
     const owner = `the consumer of '${declared.name}'`;
     const read = readConsumerOptions(owner, options);
     if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
-    const { broker, publisher } = this.#brokers.of(read.broker ?? declared.broker, declared.name);
+    const { broker, publisher } = this.#brokerOf(read.broker ?? declared.broker, declared.name);
     const settings = consumerSettings(declared, read, broker, `${this.#processId}-${++this.#subscribed}`);
     if (settings.broadcast && !broker.abilities.broadcast) {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
@@ -180,7 +189,7 @@ export class Messaging {
       inbox,
       logger,
       tracer: () => this.tracer,
-      onAttempt: (start, ok) => this.meter?.attempted(name, settings.group, (performance.now() - start) / 1000, ok),
+      attempted: (start, ok) => this.meter?.attempted(name, settings.group, (performance.now() - start) / 1000, ok),
       onResult: (result) => this.meter?.ended(name, settings.group, result),
       onClosed: (closed) => this.#consumers.delete(closed),
     });
@@ -223,7 +232,7 @@ export class Messaging {
   }
 
   /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
-  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<InboxOutcome> {
+  async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<AttemptResult> {
     const { attempt = 1, group, ...rest } = options;
     const fitting = [...this.#consumers].filter(
       (consumer) => consumer.topic === topic.name && (group === undefined || consumer.group === group),
@@ -241,7 +250,7 @@ export class Messaging {
    * trace of the caller.
    */
   async recordOf(topic: Topic, value: unknown, options: unknown): Promise<{ broker: Broker; record: OutgoingRecord }> {
-    const { broker } = this.#brokers.of(topic.broker, topic.name);
+    const { broker } = this.#brokerOf(topic.broker, topic.name);
     const span = publishSpan(this.tracer, broker.name, topic.name, 1);
     try {
       const record = await outgoing(topic, value, options, span);
@@ -257,7 +266,7 @@ export class Messaging {
 
   /** @internal Sends records of the outbox, in this order. They are not held back if the broker is away. */
   async forward(name: BrokerName, records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
-    const { broker } = this.#brokers.of(name, records[0]!.topic);
+    const { broker } = this.#brokerOf(name, records[0]!.topic);
     const outcomes = await broker.publish(records, { ordered: true });
     for (const [index, record] of records.entries()) this.meter?.published(record.topic, outcomes[index] ?? null);
     return outcomes;
@@ -265,7 +274,7 @@ export class Messaging {
 
   /** @internal The names of the brokers. */
   get brokers(): readonly BrokerName[] {
-    return this.#brokers.names;
+    return [...this.#brokers.keys()];
   }
 
   /** @internal */
@@ -274,7 +283,7 @@ export class Messaging {
     const requests = new Requests({
       broker,
       publish: async (topic, value, options, headers) =>
-        publishOne(this.#brokers.of(topic.broker, topic.name), topic, { value, options }, headers, this),
+        publishOne(this.#brokerOf(topic.broker, topic.name), topic, { value, options }, headers, this),
       listen: async (topic, receive) => {
         const options = { broker: broker.name, broadcast: true, retry: false, concurrency: 100 } as const;
         await this.subscribe(topic, options, (message) =>
@@ -282,7 +291,11 @@ export class Messaging {
         );
       },
     });
-    this.#brokers.add({ broker, publisher: new Publisher(broker, limits), requests });
+    const { name } = broker;
+    if (this.#brokers.has(name)) throw new ValueError(`the client has a broker of the name ${name} already`);
+    const connected = { broker, publisher: new Publisher(broker, limits), requests };
+    this.#brokers.set(name, connected);
+    this.#only = this.#brokers.size === 1 ? connected : null;
   }
 
   /** @internal The process takes no further messages, and finishes those under way. */
@@ -306,8 +319,21 @@ export class Messaging {
     }
   }
 
+  /** The broker of a topic; throws if there is none, or if the topic has to name one. */
+  #brokerOf(name: BrokerName | null, topic: string): Connected {
+    const found = name === null ? this.#only : this.#brokers.get(name);
+    if (found) return found;
+    const { brokers } = this;
+    if (name !== null) {
+      const near = didYouMean(name, brokers);
+      throw new ValueError(`the topic '${topic}' belongs to ${name}, which is not enabled${near}`);
+    }
+    const why = brokers.length === 0 ? "no broker is enabled" : `say which of ${brokers.join(", ")} it belongs to`;
+    throw new ValueError(`the topic '${topic}' has no broker: ${why}`);
+  }
+
   async #publishAll(topic: Topic, entries: readonly Entry[]): Promise<Published[]> {
-    return publishAll(this.#brokers.of(topic.broker, topic.name), topic, entries, this);
+    return publishAll(this.#brokerOf(topic.broker, topic.name), topic, entries, this);
   }
 
   #inboxFor(owner: string): Inbox {

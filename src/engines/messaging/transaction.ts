@@ -1,8 +1,13 @@
 import type { Broker, OutgoingRecord } from "./broker.js";
 import { MessagingError } from "./errors.js";
-import { outgoing, type PublishOptions } from "./publish/outgoing.js";
-import type { BatchEntry, Published, PublishedValue } from "./publish/published.js";
-import { sizeOf } from "./publish/size.js";
+import {
+  type BatchEntry,
+  outgoing,
+  type Published,
+  type PublishedValue,
+  type PublishOptions,
+} from "./publish/outgoing.js";
+import { refuseTooLarge } from "./publish/size.js";
 import { asTopic, type Topic } from "./topic.js";
 
 /** Bounds of one transaction: it is held in memory until it is committed. */
@@ -80,12 +85,7 @@ export class MessageTransaction {
   }
 
   #add(record: OutgoingRecord): void {
-    const size = sizeOf(record);
-    const { name, abilities } = this.#broker;
-    if (size > abilities.maxBytes) {
-      const text = `the message for '${record.topic}' has ${size} bytes; the ${name} broker takes ${abilities.maxBytes}`;
-      throw new MessagingError("TOO_LARGE", text);
-    }
+    const size = refuseTooLarge(record, this.#broker);
     if (record.delay > 0) throw new MessagingError("UNSUPPORTED", "a message of a transaction cannot be delayed");
     if (this.#records.length >= mostMessages || this.#bytes + size > mostBytes) {
       throw new MessagingError("BUSY", `a transaction has at most ${mostMessages} messages and ${mostBytes} bytes`);

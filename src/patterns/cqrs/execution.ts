@@ -12,13 +12,15 @@ import { Run, type RunSettings } from "./run.js";
 type Kind = "command" | "query";
 type AnyMessage = Message<Kind, unknown, unknown>;
 type Result = CommandResult<unknown> | QueryResult<unknown>;
+type Settings = RunSettings & Pick<AnyMessage, "affects">;
+type Signal = AbortSignal | undefined;
 
 /** Runs the messages of one bus: checked, in their time, again after a conflict. */
 export class Execution {
   readonly #kind: Kind;
   readonly #services: BusServices;
   readonly #middleware: readonly BusMiddleware[];
-  readonly #settings = new WeakMap<AnyMessage, RunSettings>();
+  readonly #settings = new WeakMap<AnyMessage, Settings>();
 
   constructor(kind: Kind, services: BusServices, middleware: readonly BusMiddleware[]) {
     this.#kind = kind;
@@ -33,112 +35,87 @@ export class Execution {
     options: ExecuteOptions,
     isChecked: boolean,
   ): Promise<Result> {
+    const settings = this.#settingsOf(message, handler);
     const { schema } = message;
-    if (isChecked || schema === undefined) return this.#checked(message, handler, given, options);
-    return checked(schema as StandardSchema, given).then((input) => this.#checked(message, handler, input, options));
+    if (isChecked || schema === undefined) return this.#checked(settings, given, options);
+    return checked(schema as StandardSchema, given).then((input) => this.#checked(settings, input, options));
   }
 
-  #checked(
-    message: AnyMessage,
-    handler: MessageHandler,
-    input: unknown,
-    { signal, idempotencyKey }: ExecuteOptions,
-  ): Promise<Result> {
-    if (idempotencyKey !== undefined) return this.#once(message, handler, input, signal, idempotencyKey);
-    if (this.#kind === "query") return this.#run(message, handler, input, signal, queryResult);
-    if (!this.#services.config.enableEventSync) return this.#run(message, handler, input, signal, commandResult);
-    return this.#synced(message, signal, () => this.#run(message, handler, input, signal, same));
+  #checked(settings: Settings, input: unknown, { signal, idempotencyKey }: ExecuteOptions): Promise<Result> {
+    if (idempotencyKey !== undefined) return this.#once(settings, input, signal, idempotencyKey);
+    if (this.#kind === "query") return this.#run(settings, input, signal, queryResult);
+    if (!this.#services.config.enableEventSync) return this.#run(settings, input, signal, commandResult);
+    return this.#synced(settings, signal, () => this.#run(settings, input, signal, same));
   }
 
-  async #synced(
-    message: AnyMessage,
-    signal: AbortSignal | undefined,
-    run: () => Promise<unknown>,
-  ): Promise<CommandResult<unknown>> {
+  async #synced(settings: Settings, signal: Signal, run: () => Promise<unknown>): Promise<CommandResult<unknown>> {
     const journal = { position: 0, unchanged: false };
     const value = await withJournal(journal, run);
-    return { value, repeated: false, synced: await this.#sync(message, journal, signal) };
+    return { value, repeated: false, synced: await this.#sync(settings, journal, signal) };
   }
 
   /** Runs a command whose effect must not be doubled by a second call with the same key. */
-  async #once(
-    message: AnyMessage,
-    handler: MessageHandler,
-    input: unknown,
-    signal: AbortSignal | undefined,
-    key: string,
-  ): Promise<Result> {
+  async #once(settings: Settings, input: unknown, signal: Signal, key: string): Promise<Result> {
+    const { name, deadlines } = settings;
     const keys = this.#idempotencyKeys();
     signal?.throwIfAborted();
-    const taken = await keys.take(message.name, key, input, this.#timeoutOf(message) + 5000);
+    const taken = await keys.take(name, key, input, deadlines.milliseconds + 5000);
     if (taken.known) {
-      const synced = await this.#sync(message, { position: 0, unchanged: true }, signal);
+      const synced = await this.#sync(settings, { position: 0, unchanged: true }, signal);
       return { value: taken.result, repeated: true, synced };
     }
     let hasEffect = false;
     // Also called for a result that comes after the time is over or the caller is gone: a later call finds it.
     const keep = (value: unknown): Promise<unknown> => {
       hasEffect = true;
-      const kept = keys.finish(message.name, key, taken.token, value).then(() => value);
+      const kept = keys.finish(name, key, taken.token, value).then(() => value);
       kept.catch(() => {});
       return kept;
     };
-    return this.#synced(message, signal, async () => {
+    return this.#synced(settings, signal, async () => {
       try {
-        return await this.#run(message, handler, input, signal, keep);
+        return await this.#run(settings, input, signal, keep);
       } catch (error) {
         // After a timeout, or if the caller is gone, the handler still runs: its key stays taken until the lease ends.
         const mayHaveEffect = hasEffect || error instanceof CommandTimeout || signal?.aborted === true;
-        if (!mayHaveEffect) await keys.free(message.name, key, taken.token).catch(() => {});
+        if (!mayHaveEffect) await keys.free(name, key, taken.token).catch(() => {});
         throw error;
       }
     });
   }
 
-  #run<T>(
-    message: AnyMessage,
-    handler: MessageHandler,
-    input: unknown,
-    signal: AbortSignal | undefined,
-    finish: (value: unknown) => T,
-  ): Promise<T> {
+  #run<T>(settings: Settings, input: unknown, signal: Signal, finish: (value: unknown) => T): Promise<T> {
     const { monitor } = this.#services;
-    const run = new Run(this.#settingsOf(message, handler), input, signal, finish);
+    const run = new Run(settings, input, signal, finish);
     return monitor === null ? run.start() : monitor.measure(run, () => run.start());
   }
 
-  #settingsOf(message: AnyMessage, handler: MessageHandler): RunSettings {
+  #settingsOf(message: AnyMessage, handler: MessageHandler): Settings {
+    const { config } = this.#services;
     let settings = this.#settings.get(message);
     if (settings === undefined) {
       settings = {
         kind: this.#kind,
         name: message.name,
         handler,
-        deadlines: new Deadlines(this.#timeoutOf(message)),
-        retries: message.retries ?? (this.#kind === "command" ? this.#services.config.retries : 0),
+        deadlines: new Deadlines(message.timeoutMs ?? config.commandTimeoutMs),
+        retries: message.retries ?? (this.#kind === "command" ? config.retries : 0),
         middleware: this.#middleware,
+        affects: message.affects,
       };
       this.#settings.set(message, settings);
     }
     return settings;
   }
 
-  #timeoutOf(message: AnyMessage): number {
-    return message.timeoutMs ?? this.#services.config.commandTimeoutMs;
-  }
-
-  async #sync(
-    message: AnyMessage,
-    { position, unchanged }: Journal,
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
+  async #sync({ affects }: Settings, { position, unchanged }: Journal, signal: Signal): Promise<boolean> {
     const { config, eventStore } = this.#services;
     if (!config.enableEventSync) return true;
     const store = eventStore();
     // Nothing can be waited for: the start has warned of it.
     if (store === null) return false;
     if (position === 0 && !unchanged) return true;
-    const affected = message.affects ?? store.projections;
+    const affected = affects ?? store.projections;
     // The events of an earlier call, whose response was lost, are somewhere before the last one.
     const upTo = position > 0 || affected.length === 0 ? position : await store.storage.highWaterMark();
     const options = { timeoutMs: milliseconds(config.eventSyncTimeout), ...(signal && { signal }) };

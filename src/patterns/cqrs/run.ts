@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DatabaseError } from "../../engines/db/errors.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";
 import { backoff } from "../../kit/time/backoff.js";
-import { type Deadlines, Timed } from "../../kit/time/deadlines.js";
+import { type Deadlines, Expiry } from "../../kit/time/deadlines.js";
 import { ConcurrencyError } from "../events/errors.js";
 import type { BusContext, BusMiddleware } from "./bus-options.js";
 import { CommandTimeout, type MessageContext, type MessageHandler } from "./message.js";
@@ -34,7 +34,7 @@ export class Run<Result> implements MessageContext, BusContext {
   readonly #finish: (value: unknown) => Result;
   #controller: AbortController | null = null;
   #over = false;
-  #deadline: RunDeadline | null = null;
+  #deadline: Expiry | null = null;
   #resolve: ((result: Result) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
   #onAbort: (() => void) | null = null;
@@ -75,18 +75,15 @@ export class Run<Result> implements MessageContext, BusContext {
     return new Promise<Result>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#deadline = new RunDeadline(this);
-      this.#settings.deadlines.add(this.#deadline);
+      const { deadlines } = this.#settings;
+      this.#deadline = new Expiry(() => this.#end(new CommandTimeout(this.name, deadlines.milliseconds)));
+      deadlines.add(this.#deadline);
       if (this.#caller !== undefined) {
         this.#onAbort = () => this.#end(this.#caller!.reason);
         this.#caller.addEventListener("abort", this.#onAbort);
       }
       this.#follow(asPromise(first as Promise<unknown>));
     });
-  }
-
-  expire(): void {
-    this.#end(new CommandTimeout(this.name, this.#settings.deadlines.milliseconds));
   }
 
   #follow(attempt: Promise<unknown>): void {
@@ -150,17 +147,6 @@ export class Run<Result> implements MessageContext, BusContext {
         error = next;
       }
     }
-  }
-}
-
-/** Apart from the run, which handlers get as their context. */
-class RunDeadline extends Timed {
-  constructor(private readonly run: { expire(): void }) {
-    super();
-  }
-
-  override expire(): void {
-    this.run.expire();
   }
 }
 

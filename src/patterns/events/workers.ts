@@ -1,9 +1,7 @@
-import { hostname } from "node:os";
-import { pulseOf, watched } from "../../durable/pulse.js";
+import { newOwner, pulseOf, watched } from "../../durable/pulse.js";
 import type { Database } from "../../engines/db/database.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
-import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
 import { poll } from "../../kit/time/backoff.js";
 import { within } from "../../kit/time/within.js";
@@ -33,7 +31,7 @@ const archiveInterval = 600_000;
 
 /** The subscriptions and projections of one process. */
 export class EventWorkers {
-  readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+  readonly #owner = newOwner();
   readonly #running = new Map<string, { close(): Promise<void> }>();
   readonly #projections = new Map<string, ProjectionManager>();
   readonly #runners = new Set<SubscriptionRunner>();

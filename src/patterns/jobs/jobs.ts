@@ -1,10 +1,9 @@
-import { hostname } from "node:os";
 import { type AttemptOutcome, attempt } from "../../durable/attempt.js";
 import { Doorbell } from "../../durable/doorbell.js";
 import { type Gate, gateOf } from "../../durable/gate.js";
 import { LeasedWorker, type WorkEnd, type WorkSignals } from "../../durable/leased-worker.js";
 import { LowMark } from "../../durable/low-mark.js";
-import { pulseOf, watched } from "../../durable/pulse.js";
+import { newOwner, pulseOf, watched } from "../../durable/pulse.js";
 import { deleteFinished, deleteKept, mostKept } from "../../durable/retention.js";
 import { addingSpan, attemptSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
@@ -13,7 +12,6 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import { isInstance } from "../../errors/describe.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
-import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
 import { didYouMean } from "../../kit/suggest.js";
 import { backoff } from "../../kit/time/backoff.js";
@@ -68,7 +66,7 @@ export class Jobs {
     /** Called at the end of each attempt, with its seconds. */
     readonly onEnd: (name: string, end: AttemptEnd, seconds: number) => void = () => {},
   ) {
-    const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+    const owner = newOwner();
     this.#leaseMs = milliseconds(settings.lease);
     this.#pollMs = milliseconds(settings.poll);
     this.#gate = gateOf(db);
@@ -81,14 +79,9 @@ export class Jobs {
   async open(jobs: Iterable<JobSettings>): Promise<void> {
     await installTables(this.db, this.settings.schema, jobTables);
     await this.#doorbell.open();
-    const { schema } = this.settings;
+    const { schema, leaseMs, owner } = this.storage;
     const running = (): string[] => this.#workers.flatMap((worker) => worker.running());
-    this.#leave = await pulseOf(this.db, this.logger).join({
-      schema,
-      leaseMs: this.#leaseMs,
-      owner: this.storage.owner,
-      running,
-    });
+    this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner, running });
     for (const job of jobs) this.add(job);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepInterval).unref();
     void this.#sweep(true);

@@ -2,8 +2,12 @@ import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { livePanels } from "../../console/panels.js";
 import { attachOutbox, databaseOf } from "../../engines/db/feature.js";
-import type { PublishOptions } from "../../engines/messaging/publish/outgoing.js";
-import type { BatchEntry, Published, PublishedValue } from "../../engines/messaging/publish/published.js";
+import type {
+  BatchEntry,
+  Published,
+  PublishedValue,
+  PublishOptions,
+} from "../../engines/messaging/publish/outgoing.js";
 import { messagingState } from "../../engines/messaging/state.js";
 import type { Topic } from "../../engines/messaging/topic.js";
 import { feature } from "../../feature/feature.js";
@@ -93,16 +97,16 @@ export const outboxFeature = feature<OutboxFeature>({
       (state.inbox ??= new PostgresInbox(databaseOf(host, "the option 'inbox'"), state.settings, host.logger));
     // A missing database is an error at the start, before the first message.
     if (definitions.some(({ options }) => options.inbox === true)) databaseOf(host, "the option 'inbox'");
-    livePanels(host).add("messages", async () => (await import("./panel.js")).messagesPanel(messaging, state.engine));
+    const operations = await import("./operations.js");
+    livePanels(host).add("messages", () => operations.messagesPanel(messaging, state.engine));
     if (!state.enabled) return;
     const db = databaseOf(host, "enableOutbox()");
     const { OutboxEngine } = await import("./outbox.js");
     const engine = new OutboxEngine(db, messaging, state.settings, host.logger);
     state.engine = engine;
-    const { outboxHealth } = await import("./health.js");
-    registerHealthCheck(host, "outbox", () => outboxHealth(engine), { critical: false });
+    registerHealthCheck(host, "outbox", () => operations.outboxHealth(engine), { critical: false });
     const meter = meterOf(host);
-    if (meter !== null) (await import("./metrics.js")).measureOutbox(meter, engine);
+    if (meter !== null) operations.measureOutbox(meter, engine);
   },
   async open(host) {
     const { engine } = stateOf(host);

@@ -1,7 +1,8 @@
+import { atOnce, inBatches } from "../../durable/retention.js";
 import { installTables } from "../../durable/tables.js";
 import type { Database, Transaction } from "../../engines/db/database.js";
-import type { Outcome } from "../../engines/messaging/consume/attempt.js";
-import type { Inbox, InboxClaim, InboxOutcome } from "../../engines/messaging/consume/inbox.js";
+import type { AttemptResult, Outcome } from "../../engines/messaging/consume/attempt.js";
+import type { Inbox, InboxClaim } from "../../engines/messaging/consume/inbox.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import type { OutboxSettings } from "./options.js";
@@ -12,7 +13,6 @@ const busyPause = 1000;
 /** Milliseconds between the end of a handler's time and the end of its transaction by the server. */
 const grace = 10_000;
 const sweepInterval = 600_000;
-const deletedAtOnce = 1000;
 /** Ids that other programs wrote can be longer than an index takes, or no text for PostgreSQL. */
 const longestId = 500;
 
@@ -45,7 +45,7 @@ export class PostgresInbox implements Inbox {
     if (this.#sweeping !== null) clearInterval(this.#sweeping);
   }
 
-  async handle(claim: InboxClaim, run: (tx: Transaction) => Promise<Outcome>): Promise<InboxOutcome> {
+  async handle(claim: InboxClaim, run: (tx: Transaction) => Promise<Outcome>): Promise<AttemptResult> {
     const id = shortId(claim.id);
     let outcome: Outcome | null = null;
     try {
@@ -67,20 +67,17 @@ export class PostgresInbox implements Inbox {
   }
 
   /** Deletes ids that are too old or too many; none of the same time as the last one that is kept. */
-  async sweep(): Promise<number> {
+  sweep(): Promise<number> {
     const { inbox, inboxCount } = this.settings;
-    for (let total = 0; ; ) {
-      const { rowCount } = await this.db.execute(
-        `delete from ${this.#table} where (consumer, message_id) in (
-           select consumer, message_id from ${this.#table}
-           where handled_at < greatest(statement_timestamp() - $1 * interval '1 second', case when $2 = 0 then 'infinity'
-             else (select handled_at from ${this.#table} order by handled_at desc offset $2 - 1 limit 1) end)
-           order by handled_at limit ${deletedAtOnce} for update skip locked)`,
-        [inbox, inboxCount],
-      );
-      total += rowCount;
-      if (rowCount < deletedAtOnce) return total;
-    }
+    return inBatches(
+      this.db,
+      `delete from ${this.#table} where (consumer, message_id) in (
+         select consumer, message_id from ${this.#table}
+         where handled_at < greatest(statement_timestamp() - $1 * interval '1 second', case when $2 = 0 then 'infinity'
+           else (select handled_at from ${this.#table} order by handled_at desc offset $2 - 1 limit 1) end)
+         order by handled_at limit ${atOnce} for update skip locked)`,
+      [inbox, inboxCount],
+    );
   }
 
   async #open(): Promise<void> {
@@ -108,7 +105,7 @@ export class PostgresInbox implements Inbox {
   }
 
   /** The commit failed, or something after it. The table knows if the effect is there. */
-  async #afterCommit(consumer: string, id: string, outcome: Outcome, error: unknown): Promise<InboxOutcome> {
+  async #afterCommit(consumer: string, id: string, outcome: Outcome, error: unknown): Promise<AttemptResult> {
     try {
       const text = `select exists (select from ${this.#table} where consumer = $1 and message_id = $2)`;
       if ((await this.db.fetchval<boolean>(text, [consumer, id])) === true) {
@@ -121,7 +118,7 @@ export class PostgresInbox implements Inbox {
     return { kind: "retry", error, delay: null };
   }
 
-  #unreachable(claim: InboxClaim, error: unknown): InboxOutcome {
+  #unreachable(claim: InboxClaim, error: unknown): AttemptResult {
     this.logger.warn("the inbox does not respond", { consumer: claim.consumer, id: claim.id, error });
     return { kind: "busy", delay: busyPause };
   }

@@ -1,16 +1,14 @@
-import { hostname } from "node:os";
 import { Doorbell } from "../../durable/doorbell.js";
-import { pulseOf } from "../../durable/pulse.js";
+import { newOwner, pulseOf } from "../../durable/pulse.js";
 import { installTables } from "../../durable/tables.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import type { BrokerName } from "../../engines/messaging/broker.js";
-import type { Messaging, Published } from "../../engines/messaging/messaging.js";
+import type { Messaging } from "../../engines/messaging/messaging.js";
+import type { Published } from "../../engines/messaging/publish/outgoing.js";
+import { readEntries } from "../../engines/messaging/publish/publish.js";
 import { asTopic } from "../../engines/messaging/topic.js";
 import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
-import { nodeCrypto } from "../../kit/node-modules.js";
-import { isPlainObject, show } from "../../kit/options.js";
-import { ValueError } from "../../kit/value-error.js";
 import { OutboxAdmin } from "./admin.js";
 import type { OutboxSettings } from "./options.js";
 import { Relay } from "./relay.js";
@@ -22,7 +20,7 @@ export class OutboxEngine {
   readonly storage: OutboxStorage;
   readonly admin: OutboxAdmin;
   readonly #doorbell: Doorbell;
-  readonly #owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+  readonly #owner = newOwner();
   readonly #relays: Relay[] = [];
   #leave: (() => Promise<void>) | null = null;
 
@@ -60,16 +58,10 @@ export class OutboxEngine {
   }
 
   async publishBatch(topic: unknown, entries: unknown, within: Queries): Promise<Published[]> {
-    if (!Array.isArray(entries)) throw new ValueError(`publishBatch() takes a list of entries, not ${show(entries)}`);
+    const given = readEntries(entries);
     const declared = asTopic(topic as string);
     const found = await Promise.all(
-      entries.map((entry: unknown) => {
-        if (!isPlainObject(entry) || !("value" in entry)) {
-          throw new ValueError(`an entry of publishBatch() is { value, key?, headers? }, not ${show(entry)}`);
-        }
-        const { value, ...options } = entry;
-        return this.messaging.recordOf(declared, value, options);
-      }),
+      given.map(({ value, options }) => this.messaging.recordOf(declared, value, options)),
     );
     const records = found.map(({ record }) => record);
     if (records.length === 0) return [];

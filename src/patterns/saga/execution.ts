@@ -1,8 +1,8 @@
-import type { AttemptSignal } from "../../durable/attempt.js";
 import type { WorkSignals } from "../../durable/leased-worker.js";
 import { attemptSpan } from "../../durable/stored-trace.js";
 import { jsonText } from "../../durable/texts.js";
 import type { Logger } from "../../kit/logger.js";
+import type { LazySignal } from "../../kit/time/lazy-signal.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import type { SagaDefinition, SagaNode } from "./definition.js";
 import { applied, isFinished, type SagaRow, type Transition } from "./row.js";
@@ -175,7 +175,7 @@ export class Execution {
     return { input: input as never, results: results as never, sagaId: id };
   }
 
-  stepContext(step: Step, attempt: number, current: AttemptSignal, kind: "action" | "compensate") {
+  stepContext(step: Step, attempt: number, current: LazySignal, kind: "action" | "compensate") {
     const { id, input, results } = this.#now;
     return {
       input: input as never,

@@ -1,9 +1,8 @@
-import { hostname } from "node:os";
 import { Doorbell } from "../../durable/doorbell.js";
 import { gateOf } from "../../durable/gate.js";
 import { LeasedWorker } from "../../durable/leased-worker.js";
 import { LowMark } from "../../durable/low-mark.js";
-import { pulseOf } from "../../durable/pulse.js";
+import { newOwner, pulseOf } from "../../durable/pulse.js";
 import { addingSpan, inSpan } from "../../durable/stored-trace.js";
 import { installTables } from "../../durable/tables.js";
 import { jsonText } from "../../durable/texts.js";
@@ -50,7 +49,7 @@ export class Sagas {
     readonly tracer: Tracer | null,
     definitions: Iterable<SagaDefinition>,
   ) {
-    const owner = `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+    const owner = newOwner();
     this.storage = new SagaStorage(db, config.schema, owner, milliseconds(config.lease));
     this.waits = new WaitStorage(this.storage);
     this.#doorbell = new Doorbell(db, `${config.schema}_sagas`, logger);

@@ -1,35 +1,23 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
-import { type HttpError, httpError } from "../../errors/http-error.js";
-import { failureResponse } from "../../errors/pages/failure.js";
-import { problemResponse } from "../../errors/pages/problem.js";
-import { reportBrokenBody } from "../../http/aborted.js";
-import { Request } from "../../http/request.js";
+import { httpError } from "../../errors/http-error.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { isBodiless } from "../../http/status.js";
-import { answer } from "../answer.js";
-import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
-import type { BodyMemory } from "../body/body-memory.js";
-import { BodyPace } from "../body/body-pace.js";
+import { BodyBuffer } from "../body/body-buffer.js";
 import { contentLength } from "../body/body-size.js";
-import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import { type BodySender, LargeBodySender, StreamSender } from "../body/sender.js";
 import { clientLeft } from "../client-left.js";
 import type { Deadlines } from "../http1/deadlines.js";
 import type { Peer } from "../http1/source.js";
-import type { Dispatch } from "../transport.js";
+import { StreamExchange, type StreamExchangeOwner } from "../stream-exchange.js";
 import { responseFields } from "./response-fields.js";
 import { Http2RequestSource, type Http2Target } from "./source.js";
 import { StreamSocket } from "./stream-socket.js";
 import { StreamWatch } from "./stream-watch.js";
 
 /** The connection, as far as an exchange uses it. */
-export interface ExchangeOwner {
-  readonly dispatch: Dispatch;
-  readonly bodyMemory: BodyMemory;
+export interface ExchangeOwner extends StreamExchangeOwner {
   readonly peer: Peer;
-  report(error: unknown): void;
-  /** A request is refused by the transport itself. */
-  refused(error: HttpError): void;
   /** Bytes of a body have arrived. */
   received(bytes: number): void;
   /** The application has responded: the handler is over. */
@@ -55,39 +43,20 @@ const minCounted = 16 * 1024;
 const endDelay = 50;
 
 /** One request of HTTP/2 and its response. */
-export class Http2Exchange implements BodyHost, SenderHost {
+export class Http2Exchange extends StreamExchange<ExchangeOwner> {
   readonly stream: ServerHttp2Stream;
-  readonly #owner: ExchangeOwner;
   readonly #watch: StreamWatch;
-  #body: BodyBuffer | null = null;
-  #request: Request | null = null;
-  #awaitsContinue = false;
-  #responded = false;
-  #settled = true;
-  #over = false;
   /** We have ended the stream before the client has. */
   #cut = false;
-  #sender: BodySender | null = null;
-  #paused = false;
-  readonly #pace = new BodyPace();
   /** Runs the request: when its body begins, has turned out to be empty, or was waited for long enough. */
   #waiting: (() => void) | null = null;
 
   constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
-    this.#owner = owner;
+    super(owner, stream);
     this.stream = stream;
     this.#watch = new StreamWatch(stream);
     stream.on("error", ignore);
     stream.on("close", () => this.#closed());
-  }
-
-  get bodyMemory(): BodyMemory {
-    return this.#owner.bodyMemory;
-  }
-
-  /** True if the body is still arriving. */
-  get receiving(): boolean {
-    return this.#body !== null && !this.#body.complete;
   }
 
   /**
@@ -97,13 +66,13 @@ export class Http2Exchange implements BodyHost, SenderHost {
    */
   run(head: Http2Target, raw: readonly string[], length: number | null, expectsContinue: boolean): void {
     if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
-    this.#awaitsContinue = expectsContinue && length !== null;
+    this.awaitsContinue = expectsContinue && length !== null;
     const isUnlikely = length === 0 || (length === -1 && (head.method === "GET" || head.method === "HEAD"));
     if (isUnlikely && !expectsContinue) {
       this.#waiting = () => this.#begin(head, raw);
       // After a turn of the event loop: if it was blocked, the frame has come but is not read yet.
       setTimeout(() => setImmediate(() => this.#goOn()), endDelay);
-    } else if (this.#owner.peer.secure && length === null) {
+    } else if (this.owner.peer.secure && length === null) {
       // TLS hands over each record by itself. A frame that came with this one, and breaks its stream, must not find it closed.
       this.#waiting = () => this.#begin(head, raw);
       setImmediate(() => this.#goOn());
@@ -113,22 +82,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
   }
 
   #begin(head: Http2Target, raw: readonly string[]): void {
-    const request = new Request(new Http2RequestSource(this.#owner.peer, head, raw, this.#body));
-    this.#request = request;
-    this.#settled = false;
-    answer(
-      this.#owner.dispatch,
-      request,
-      (response) => this.#settle(response),
-      (error) => this.#fail(error),
-    );
-  }
-
-  /** Responds with an error of the transport's own; a response of the application is ignored. */
-  refuse(error: HttpError): void {
-    this.#owner.refused(error);
-    this.respond(problemResponse(error));
-    this.#request?.abort(error);
+    this.begin(new Http2RequestSource(this.owner.peer, head, raw, this.body));
   }
 
   /** Called at every tick. */
@@ -137,64 +91,42 @@ export class Http2Exchange implements BodyHost, SenderHost {
     const ended = this.stream.writableEnded && !this.receiving;
     if (this.#watch.isStalled(deadlines.write, ended, quiet)) {
       this.#breakOff(new Error("the client does not take the response"));
-      this.#owner.stalled();
-    } else if (
-      this.receiving &&
-      !this.#paused &&
-      !this.#awaitsContinue &&
-      this.#pace.isLate(this.#body!, deadlines.body, deadlines.bodyTotal)
-    ) {
+      this.owner.stalled();
+    } else if (this.isBodyLate(deadlines.body, deadlines.bodyTotal)) {
       // Not `writableEnded`: Node ends the response to a HEAD request before it has begun.
-      if (this.#responded && this.stream.writableEnded) this.#stopBody();
-      else this.#bodyBroken(httpError("REQUEST_TIMEOUT"));
+      if (this.responded && this.stream.writableEnded) this.#stopBody();
+      else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
-  bodyWanted(): void {
-    this.#pace.restart();
-    if (!this.#awaitsContinue) return;
-    this.#awaitsContinue = false;
-    if (!this.#responded && !this.stream.closed) this.stream.additionalHeaders({ ":status": 100 });
+  protected override get isGone(): boolean {
+    return this.stream.destroyed || this.stream.closed;
   }
 
-  bodyDrained(): void {
-    if (!this.#paused || this.#body?.full) return;
-    this.#paused = false;
-    this.stream.resume();
+  protected override writeContinue(): void {
+    if (!this.stream.closed) this.stream.additionalHeaders({ ":status": 100 });
   }
 
-  bodySent(): void {
-    this.#sender = null;
+  override bodySent(): void {
+    this.sender = null;
     this.#end();
   }
 
-  bodyBehind(): void {
-    this.#owner.waits(this.#watch.change());
+  override bodyBehind(): void {
+    this.owner.waits(this.#watch.change());
   }
 
-  bodyFailed(error: unknown): void {
-    this.#sender = null;
-    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
+  override bodyFailed(error: unknown): void {
+    super.bodyFailed(error);
     this.#breakOff(error);
   }
 
-  respond(response: Response): void {
-    if (this.#responded || this.stream.destroyed || this.stream.closed) {
-      discardBody(response);
-      return;
-    }
-    this.#responded = true;
-    try {
-      this.#send(response);
-    } catch (error) {
-      discardBody(response);
-      this.#owner.report(error);
-      if (this.stream.headersSent) this.#breakOff(error);
-      else this.#send(failureResponse());
-    }
+  protected override sendFailed(error: unknown): void {
+    if (this.stream.headersSent) this.#breakOff(error);
+    else super.sendFailed(error);
   }
 
-  #send(response: Response): void {
+  protected override send(response: Response): void {
     const { stream } = this;
     if (this.#request?.source.wantsWebSocket === true) {
       if (response.upgrade?.direct !== undefined) {
@@ -209,7 +141,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
     }
     const { body, status } = response;
     if (status < 200) throw new Error(`status ${status} cannot end an exchange`);
-    const isHead = this.#request?.method === "HEAD";
+    const isHead = this.request?.method === "HEAD";
     const { headers, length, close } = responseFields(response);
     const size = contentLength(response, isHead, length);
     if (size >= 0) headers["content-length"] = size;
@@ -231,7 +163,7 @@ export class Http2Exchange implements BodyHost, SenderHost {
       stream.respond(headers);
       this.#sendInParts(sender);
     }
-    if (close) this.#owner.makeLast();
+    if (close) this.owner.makeLast();
   }
 
   /** Hands the stream to another protocol, which finishes the request. */
@@ -244,11 +176,11 @@ export class Http2Exchange implements BodyHost, SenderHost {
   }
 
   #sendInParts(sender: BodySender): void {
-    this.#sender = sender;
+    this.sender = sender;
     this.stream.on("drain", () => {
       this.#watch.progressed();
       this.bodyBehind();
-      this.#sender?.drained();
+      this.sender?.drained();
     });
     sender.start();
   }
@@ -256,13 +188,13 @@ export class Http2Exchange implements BodyHost, SenderHost {
   /** Ends the response. The rest of a body that is not read is dropped if it is short, else the client is told to stop. */
   #end(open = true, last?: string | Uint8Array): void {
     const { stream } = this;
-    const body = this.#body;
+    const body = this.body;
     if (open) {
       if (last === undefined) stream.end();
       else stream.end(last);
     }
     if (body === null || body.complete) return;
-    const isLong = body.left > maxDiscard || this.#awaitsContinue;
+    const isLong = body.left > maxDiscard || this.awaitsContinue;
     body.drop();
     if (isLong) this.#stopBody();
   }
@@ -281,14 +213,11 @@ export class Http2Exchange implements BodyHost, SenderHost {
 
   #listen(body: BodyBuffer): void {
     const { stream } = this;
-    this.#body = body;
+    this.body = body;
     stream.on("data", (piece: Buffer) => {
-      this.#owner.received(piece.length);
-      body.add(piece);
+      this.owner.received(piece.length);
+      this.received(piece);
       this.#goOn();
-      if (!body.full) return;
-      this.#paused = true;
-      stream.pause();
     });
     stream.on("end", () => {
       // The stream ends in this way too when the client has cancelled it.
@@ -305,51 +234,33 @@ export class Http2Exchange implements BodyHost, SenderHost {
   /** Runs a request that waited for its body, unless it was refused meanwhile. */
   #goOn(): void {
     const begin = this.#waiting;
-    if (begin === null || this.#responded || this.#over) return;
+    if (begin === null || this.responded || this.over) return;
     this.#waiting = null;
-    if (this.#body?.complete && this.#body.arrived === 0) this.#body = null;
+    if (this.body?.complete && this.body.arrived === 0) this.body = null;
     begin();
   }
 
   #lost(): void {
-    if (this.receiving) this.#body?.fail(httpError("INCOMPLETE_BODY"));
-    if (!this.#cut) this.#request?.abort(clientLeft());
-  }
-
-  /** The rest of the body cannot be had: a handler that reads it gets the error, else the request is refused here. */
-  #bodyBroken(error: HttpError): void {
-    this.#body?.fail(error);
-    if (!this.#responded && !this.#body?.engaged) this.refuse(error);
+    if (this.receiving) this.body?.fail(httpError("INCOMPLETE_BODY"));
+    if (!this.#cut) this.request?.abort(clientLeft());
   }
 
   #closed(): void {
     const { stream } = this;
     // Not `writableFinished`: of a request with a body, Node closes the stream before the last write is over. A client that
     // cancels without an error is left to nghttp2, which counts its RST_STREAM frames.
-    const complete = this.#responded && stream.writableEnded && stream.rstCode === NGHTTP2_NO_ERROR && !stream.aborted;
-    this.#over = true;
-    if (this.#waiting !== null) this.#owner.settled();
-    this.#owner.waits(this.#watch.change(0));
-    this.#owner.over(this, !complete && !this.#cut);
-    if (!complete) {
-      this.#responded = true;
-      this.#sender?.cancel();
-      if (this.receiving) this.#body?.fail(httpError("INCOMPLETE_BODY"));
-      this.#request?.abort(clientLeft());
-    }
-    if (this.#settled) this.#request?.finish();
+    const complete = this.responded && stream.writableEnded && stream.rstCode === NGHTTP2_NO_ERROR && !stream.aborted;
+    this.over = true;
+    if (this.#waiting !== null) this.owner.settled();
+    this.owner.waits(this.#watch.change(0));
+    this.owner.over(this, !complete && !this.#cut);
+    if (!complete) this.abandon();
+    if (this.settled) this.request?.finish();
   }
 
-  #fail(error: unknown): void {
-    this.#owner.report(error);
-    this.#settle(failureResponse());
-  }
-
-  #settle(response: Response): void {
-    this.#settled = true;
-    this.#owner.settled();
-    this.respond(response);
-    if (this.#over) this.#request?.finish();
+  protected override settle(response: Response): void {
+    this.owner.settled();
+    super.settle(response);
   }
 }
 

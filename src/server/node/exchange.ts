@@ -1,35 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { failureResponse } from "../../errors/pages/failure.js";
-import { problemResponse } from "../../errors/pages/problem.js";
-import { reportBrokenBody } from "../../http/aborted.js";
-import { Request } from "../../http/request.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
-import { answer } from "../answer.js";
-import { BodyBuffer, type BodyHost } from "../body/body-buffer.js";
-import type { BodyMemory } from "../body/body-memory.js";
-import { BodyPace } from "../body/body-pace.js";
+import { BodyBuffer } from "../body/body-buffer.js";
 import { contentLength } from "../body/body-size.js";
-import { type BodySender, LargeBodySender, type SenderHost, StreamSender } from "../body/sender.js";
+import { type BodySender, LargeBodySender, StreamSender } from "../body/sender.js";
 import type { UnreadResponses } from "../body/unread-responses.js";
 import { WriteWatch } from "../body/write-watch.js";
 import { clientLeft } from "../client-left.js";
 import { cutOff } from "../cut-off.js";
-import type { Dispatch } from "../transport.js";
+import { StreamExchange, type StreamExchangeOwner } from "../stream-exchange.js";
 import { unwatchClose, watchClose } from "./closed-sockets.js";
 import { planResponse } from "./response-plan.js";
 import { NodeRequestSource } from "./source.js";
 
 /** The server, as far as an exchange uses it. */
-export interface ExchangeOwner {
-  readonly dispatch: Dispatch;
+export interface ExchangeOwner extends StreamExchangeOwner {
   readonly draining: boolean;
-  readonly bodyMemory: BodyMemory;
   readonly unread: UnreadResponses;
-  report(error: unknown): void;
-  /** A request is refused by the transport itself. */
-  refused(error: HttpError): void;
   began(exchange: NodeExchange): void;
   over(exchange: NodeExchange): void;
 }
@@ -51,85 +39,56 @@ export function hasEnded(socket: object): boolean {
 }
 
 /** One request whose head node:http has read, and its response. */
-export class NodeExchange implements BodyHost, SenderHost {
+export class NodeExchange extends StreamExchange<ExchangeOwner> {
   readonly message: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #owner: ExchangeOwner;
-  readonly #body: BodyBuffer | null;
   readonly #watch: WriteWatch;
-  #request: Request | null = null;
-  #awaitsContinue: boolean;
-  #responded = false;
-  /** The application has responded; the request is finished when the exchange is over too. */
-  #settled = false;
-  #over = false;
   #keep = true;
   /** The connection ends when the response has been sent. */
   #endsSocket = false;
-  #sender: BodySender | null = null;
-  #paused = false;
-  readonly #pace = new BodyPace();
 
   constructor(owner: ExchangeOwner, message: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
-    this.#owner = owner;
+    super(owner, message);
     this.message = message;
     this.#response = response;
-    this.#awaitsContinue = expectsContinue && message.httpVersion === "1.1";
+    this.awaitsContinue = expectsContinue && message.httpVersion === "1.1";
     this.#watch = new WriteWatch(message.socket, owner.unread);
-    this.#body = hasBody(message) ? new BodyBuffer(this, lengthOf(message)) : null;
-    if (this.#body) this.#listen(this.#body);
+    if (hasBody(message)) this.#listen((this.body = new BodyBuffer(this, lengthOf(message))));
     response.on("close", () => this.closed());
     watchClose(message.socket, this);
     response.on("drain", () => {
       this.#watch.count();
-      this.#sender?.drained();
+      this.sender?.drained();
     });
     response.on("error", ignore);
     owner.began(this);
   }
 
-  get bodyMemory(): BodyMemory {
-    return this.#owner.bodyMemory;
-  }
-
-  /** True if the body is still arriving. */
-  get receiving(): boolean {
+  override get receiving(): boolean {
     // The parser is ahead of the stream: a body that it has read may not have been given to us yet.
-    return this.#body !== null && !this.#body.complete && !this.message.complete;
+    return super.receiving && !this.message.complete;
   }
 
   run(target: string): void {
-    const request = new Request(new NodeRequestSource(this.message, target, this.#body, false));
-    this.#request = request;
-    answer(
-      this.#owner.dispatch,
-      request,
-      (response) => this.#settle(response),
-      (error) => this.#fail(error),
-    );
+    this.begin(new NodeRequestSource(this.message, target, this.body, false));
   }
 
   /** Responds with an error of the transport's own and closes the connection; a response of the application is ignored. */
-  refuse(error: HttpError): void {
+  override refuse(error: HttpError): void {
     this.#keep = false;
-    this.#owner.refused(error);
-    this.respond(problemResponse(error));
-    this.#request?.abort(error);
+    super.refuse(error);
   }
 
-  /** The rest of the body cannot be had: a handler that reads it gets the error, else the request is refused here. */
-  bodyBroken(error: HttpError): void {
+  override bodyBroken(error: HttpError): void {
     this.#keep = false;
-    this.#body?.fail(error);
-    if (!this.#responded && !this.#body?.engaged) this.refuse(error);
-    else if (error.code === "INCOMPLETE_BODY") this.#request?.abort(clientLeft());
+    super.bodyBroken(error);
   }
 
   /** No request is taken from this connection any more. */
   makeLast(): void {
     this.#keep = false;
     // node:http reports an error for each chunk behind the first bad byte: one listener is enough.
-    if (!this.#responded || this.#endsSocket) return;
+    if (!this.responded || this.#endsSocket) return;
     this.#endsSocket = true;
     this.#response.once("finish", () => this.message.socket.end());
   }
@@ -138,86 +97,55 @@ export class NodeExchange implements BodyHost, SenderHost {
   checkDeadlines(body: number, bodyTotal: number, write: number): void {
     if (this.#watch.isStalled(write)) {
       this.message.socket.destroy();
-    } else if (
-      this.receiving &&
-      !this.#paused &&
-      !this.#awaitsContinue &&
-      this.#pace.isLate(this.#body!, body, bodyTotal)
-    ) {
-      if (this.#responded) this.message.socket.destroy();
+    } else if (this.isBodyLate(body, bodyTotal)) {
+      if (this.responded) this.message.socket.destroy();
       else this.bodyBroken(httpError("REQUEST_TIMEOUT"));
     }
   }
 
   /** The response has been sent, or never will be. */
   closed(): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.over) return;
+    this.over = true;
     unwatchClose(this.message.socket, this);
-    this.#owner.over(this);
+    this.owner.over(this);
     this.#watch.count();
-    if (!this.#response.writableFinished) {
-      this.#responded = true;
-      this.#sender?.cancel();
-      this.#lost();
-      this.#request?.abort(clientLeft());
-    }
-    if (this.#settled) this.#request?.finish();
+    if (!this.#response.writableFinished) this.abandon();
+    if (this.settled) this.request?.finish();
   }
 
-  bodyWanted(): void {
-    this.#pace.restart();
-    if (!this.#awaitsContinue) return;
-    this.#awaitsContinue = false;
-    if (!this.#responded) this.#response.writeContinue();
+  protected override get isGone(): boolean {
+    return this.#response.destroyed;
   }
 
-  bodyDrained(): void {
-    if (!this.#paused || this.#body?.full) return;
-    this.#paused = false;
-    this.message.resume();
+  protected override writeContinue(): void {
+    this.#response.writeContinue();
   }
 
-  bodySent(): void {
-    this.#sender = null;
+  override bodySent(): void {
+    this.sender = null;
     // Its head has not told the client that it is the last response.
-    if (this.#owner.draining) this.makeLast();
+    if (this.owner.draining) this.makeLast();
     this.#end();
   }
 
-  bodyBehind(): void {
+  override bodyBehind(): void {
     this.#watch.count();
   }
 
-  bodyFailed(error: unknown): void {
-    this.#sender = null;
-    reportBrokenBody(this.#request, error, (failure) => this.#owner.report(failure));
+  override bodyFailed(error: unknown): void {
+    super.bodyFailed(error);
     // Node.js keeps what was written in this turn until its end.
     const { socket, httpVersion } = this.message;
     setImmediate(() => cutOff(socket, httpVersion === "1.0" && !("encrypted" in socket)));
   }
 
-  respond(response: Response): void {
-    if (this.#responded || this.#response.destroyed) {
-      discardBody(response);
-      return;
-    }
-    this.#responded = true;
-    try {
-      this.#send(response);
-    } catch (error) {
-      discardBody(response);
-      this.#owner.report(error);
-      this.#send(failureResponse());
-    }
-  }
-
-  #send(response: Response): void {
+  protected override send(response: Response): void {
     const out = this.#response;
     const { body, status } = response;
     const isHead = this.message.method === "HEAD";
     const plan = planResponse(response);
-    if (plan.close || this.#owner.draining || !this.#canSkipBody()) this.#keep = false;
+    if (plan.close || this.owner.draining || !this.#canSkipBody()) this.#keep = false;
     const size = contentLength(response, isHead, plan.length);
     if (size >= 0) plan.lines.push("Content-Length", String(size));
     if (!this.#keep) {
@@ -246,14 +174,14 @@ export class NodeExchange implements BodyHost, SenderHost {
   }
 
   #sendInParts(sender: BodySender): void {
-    this.#sender = sender;
+    this.sender = sender;
     sender.start();
   }
 
   /** Ends the response. A client that still sends a body that is not read gets time to read the response first. */
   #end(last?: string | Uint8Array): void {
     const out = this.#response;
-    const body = this.#body;
+    const body = this.body;
     if (body && !body.complete) body.drop();
     if (this.#keep || !body || body.complete) {
       if (last === undefined) out.end();
@@ -274,17 +202,12 @@ export class NodeExchange implements BodyHost, SenderHost {
   }
 
   #canSkipBody(): boolean {
-    return !this.#body || (this.#body.left <= maxDiscard && !this.#awaitsContinue);
+    return !this.body || (this.body.left <= maxDiscard && !this.awaitsContinue);
   }
 
   #listen(body: BodyBuffer): void {
     const { message } = this;
-    message.on("data", (piece: Buffer) => {
-      body.add(piece);
-      if (!body.full) return;
-      this.#paused = true;
-      message.pause();
-    });
+    message.on("data", (piece: Buffer) => this.received(piece));
     message.on("end", () => body.finish());
     message.on("error", () => this.#lost());
     message.on("close", () => this.#lost());
@@ -292,19 +215,8 @@ export class NodeExchange implements BodyHost, SenderHost {
 
   #lost(): void {
     if (!this.receiving) return;
-    this.#body?.fail(httpError("INCOMPLETE_BODY"));
-    this.#request?.abort(clientLeft());
-  }
-
-  #fail(error: unknown): void {
-    this.#owner.report(error);
-    this.#settle(failureResponse());
-  }
-
-  #settle(response: Response): void {
-    this.#settled = true;
-    this.respond(response);
-    if (this.#over) this.#request?.finish();
+    this.body?.fail(httpError("INCOMPLETE_BODY"));
+    this.request?.abort(clientLeft());
   }
 }
 

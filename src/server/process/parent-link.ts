@@ -95,35 +95,29 @@ export const parentLink: ParentLink | null = processWide("parentLink", openLink)
 
 /** True if all members of the message are as its kind says: code of the application can send anything. */
 export function isChildMessage(message: unknown): message is ChildMessage {
-  if (typeof message !== "object" || message === null) return false;
-  const given = message as Record<string, unknown>;
-  switch (given["stoa"]) {
-    case "ready":
-      return isAddress(given["address"]) && isLinks(given["links"]);
-    case "failed":
-      return typeof given["reason"] === "string" && typeof given["code"] === "boolean";
-    case "leaving":
-      return typeof given["told"] === "boolean";
-    case "turn":
-      return typeof given["inspected"] === "boolean";
-    case "listen":
-      return typeof given["key"] === "string" && isAddress(given["address"]);
-    case "closed":
-      return typeof given["key"] === "string";
-    case "took":
-      return typeof given["key"] === "string" && typeof given["taken"] === "boolean";
-    case "loaded":
-      return true;
-    case "keep":
-      return typeof given["folder"] === "string";
-    case "wrote":
-      return typeof given["path"] === "string";
-    case "publish":
-      return typeof given["topic"] === "string";
-    default:
-      return false;
-  }
+  const given = (message ?? {}) as Record<string, unknown>;
+  const { stoa: kind } = given;
+  if (typeof kind !== "string" || !Object.hasOwn(childMessages, kind)) return false;
+  return Object.entries(childMessages[kind as ChildMessage["stoa"]]).every(([name, check]) => check(given[name]));
 }
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isFlag = (value: unknown): boolean => typeof value === "boolean";
+
+/** The fields of each message, with their checks. */
+const childMessages: Readonly<Record<ChildMessage["stoa"], Readonly<Record<string, (value: unknown) => boolean>>>> = {
+  ready: { address: isAddress, links: isLinks },
+  failed: { reason: isText, code: isFlag },
+  leaving: { told: isFlag },
+  turn: { inspected: isFlag },
+  listen: { key: isText, address: isAddress },
+  closed: { key: isText },
+  took: { key: isText, taken: isFlag },
+  loaded: {},
+  keep: { folder: isText },
+  wrote: { path: isText },
+  publish: { topic: isText },
+};
 
 function isAddress(value: unknown): value is ListenAddress {
   const { host, port, path } = (value ?? {}) as Record<string, unknown>;

@@ -3,13 +3,12 @@ import { MessagingError } from "stoa/messaging";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { claimId, type HeldClaim } from "../../../src/engines/messaging/consume/claim.js";
 import { conclude, giveBack } from "../../../src/engines/messaging/consume/conclude.js";
-import type { ConsumerContext } from "../../../src/engines/messaging/consume/consumer-context.js";
-import { InFlightMessage } from "../../../src/engines/messaging/consume/in-flight-message.js";
+import { type ConsumerContext, InFlightMessage } from "../../../src/engines/messaging/consume/in-flight-message.js";
 import { readRetry } from "../../../src/engines/messaging/consume/retry.js";
 import { silent } from "./harness.js";
 
 /** A delivery that notes how it is settled. */
-function delivered(fields: Partial<IncomingRecord> = {}) {
+function delivered(fields: Partial<IncomingRecord> = {}, parts: object = {}) {
   const settled: unknown[] = [];
   const record = { id: "1", key: null, headers: {}, body: new Uint8Array(1), timestamp: 1, ...fields };
   const delivery: Delivery = {
@@ -19,7 +18,7 @@ function delivered(fields: Partial<IncomingRecord> = {}) {
     release: async () => void settled.push("release"),
     retry: async (headers, delay) => void settled.push(["retry", headers["stoa-attempt"], delay]),
   };
-  return { held: new InFlightMessage(delivery), settled };
+  return { held: new InFlightMessage(delivery, placeOf(parts)), settled };
 }
 
 /** The part of a consumer that settling uses. */
@@ -33,7 +32,7 @@ function placeOf(parts: object): ConsumerContext {
 describe("Messages whose consumer ends", () => {
   it("A message goes back with the attempts that were made, if no message of its key could overtake it", async () => {
     const { held, settled } = delivered();
-    expect(await giveBack(held, placeOf({}), 2, 1)).toBe("released");
+    expect(await giveBack(held, 2, 1)).toBe("released");
     expect(settled).toEqual([["retry", "2", 0]]);
   });
 
@@ -43,7 +42,7 @@ describe("Messages whose consumer ends", () => {
       [null, 1],
     ] as const) {
       const { held, settled } = delivered({ key });
-      expect(await giveBack(held, placeOf({}), attempts, 1)).toBe("released");
+      expect(await giveBack(held, attempts, 1)).toBe("released");
       expect(settled).toEqual(["release"]);
     }
   });
@@ -54,25 +53,25 @@ describe("Messages that failed", () => {
 
   it("A message waits for its next attempt at the broker, with its attempts", async () => {
     const { held, settled } = delivered();
-    expect(await conclude(held, placeOf({}), failed(500), 0)).toBe("retried");
+    expect(await conclude(held, failed(500), 0)).toBe("retried");
     expect(settled).toEqual([["retry", "1", 500]]);
   });
 
   it("A message is tried again in the process if there is no pause", async () => {
     const { held, settled } = delivered();
-    expect(await conclude(held, placeOf({}), failed(0), 0)).toEqual({ attempts: 1, pause: 0 });
+    expect(await conclude(held, failed(0), 0)).toEqual({ attempts: 1, pause: 0 });
     expect(settled).toEqual([]);
   });
 
   it("There is a pause between two tries to store a dead letter, also after the time of its handler was up", async () => {
-    const { held, settled } = delivered();
-    held.abort(new Error("too slow"));
     const aborted: boolean[] = [];
     const publish = async () => {
       aborted.push(held.signal.aborted);
       if (aborted.length === 1) throw new MessagingError("UNREACHABLE", "away");
     };
-    expect(await conclude(held, placeOf({ publisher: { publish } }), failed(0), 2)).toBe("dead");
+    const { held, settled } = delivered({}, { publisher: { publish } });
+    held.abort(new Error("too slow"));
+    expect(await conclude(held, failed(0), 2)).toBe("dead");
     // A signal that is aborted would end the pause at once.
     expect(aborted).toEqual([false, false]);
     expect(settled).toEqual(["ack"]);
@@ -85,9 +84,8 @@ describe("Claims on the ids of messages", () => {
     onTestFinished(() => void vi.useRealTimers());
     const renew = vi.fn(renewed);
     const claim = { renew, done: async () => true, release: async () => true };
-    const { held } = delivered();
-    const place = placeOf({ store: { begin: async () => claim } });
-    return { held, renew, mine: (await claimId(held, place)) as HeldClaim };
+    const { held } = delivered({}, { store: { begin: async () => claim } });
+    return { held, renew, mine: (await claimId(held)) as HeldClaim };
   };
 
   it("A claim is renewed while the handler runs, and not after its end", async () => {

@@ -2,9 +2,9 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
+  BrowseVisitor,
   ConsumeRequest,
   DeliverySink,
-  IncomingRecord,
   OutgoingRecord,
   PublishWay,
 } from "../broker.js";
@@ -94,11 +94,7 @@ export class AmqpBroker implements Broker {
     return consumer;
   }
 
-  async browse(
-    topic: string,
-    limit: number,
-    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
-  ): Promise<void> {
+  async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {
     await this.#consuming.onChannel(async (channel) => {
       await this.#topology.declareDeadLetters(channel, topic);
       // Those that are kept go back when the channel is closed; until then `get` finds the ones after them.

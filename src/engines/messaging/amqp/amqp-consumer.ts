@@ -1,18 +1,17 @@
 import { within } from "../../../kit/time/within.js";
-import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { longestAlone, type Turns } from "../suspects.js";
-import { AmqpDelivery, type DeliveryOwner } from "./amqp-delivery.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, isSuspect } from "./records.js";
+import { earlierOf, isSuspect, recordOf } from "./records.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
 /** Sends a copy of a record to a queue after a delay, with other headers. */
 export type SendLater = (
   queue: string,
-  record: Delivery["record"],
+  record: IncomingRecord,
   headers: Readonly<Record<string, string>>,
   delay: number,
 ) => Promise<void>;
@@ -23,13 +22,42 @@ export interface ConsumerShare {
   readonly turns: Turns;
 }
 
+/** A message of a queue. */
+class AmqpDelivery implements Delivery {
+  readonly record: IncomingRecord;
+  readonly unreadable: MessagingError | undefined;
+  readonly retry?: (headers: Readonly<Record<string, string>>, delay: number) => Promise<void>;
+
+  constructor(
+    readonly message: AmqpMessage,
+    readonly owner: AmqpConsumer,
+    readonly earlier: number,
+  ) {
+    this.record = recordOf(message);
+    this.unreadable = message.properties.unreadable;
+    if (owner.isLasting) this.retry = retry;
+  }
+
+  ack(): void {
+    this.owner.ack(this);
+  }
+
+  async release(): Promise<void> {
+    this.owner.release(this);
+  }
+}
+
+function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
+  return this.owner.retry(this, headers, delay);
+}
+
 /** Marked messages in a row that are handled alone: as many times the prefetch, for a few processes that ended together. */
 const markedFactor = 10;
 /** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
 const lookAgain = 5000;
 
 /** A consumer on its own channel. The end of the channel is the end of the consumer. */
-export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
+export class AmqpConsumer implements BrokerConsumer {
   readonly #link: AmqpLink;
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
@@ -60,6 +88,7 @@ export class AmqpConsumer implements BrokerConsumer, DeliveryOwner {
     this.#share = share;
   }
 
+  /** False if the queue ends with the process: nothing can wait at the broker for it. */
   get isLasting(): boolean {
     return !this.#request.broadcast;
   }

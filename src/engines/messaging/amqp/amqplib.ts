@@ -1,5 +1,5 @@
 import { notInstalled } from "../../../kit/not-installed.js";
-import { missingPackage } from "../../db/missing-package.js";
+import { loadPackage } from "../../db/missing-package.js";
 import type { MessagingError } from "../errors.js";
 
 /*
@@ -66,12 +66,8 @@ export interface AmqpMessage {
 }
 
 /** Loads the client library, which applications without an AMQP broker do not need. */
-export async function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib): Promise<Amqplib> {
-  try {
-    return await load();
-  } catch (error) {
-    throw missingPackage("amqplib", "enableAmqp", error, "@2.3");
-  }
+export function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib): Promise<Amqplib> {
+  return loadPackage(load, "amqplib", "enableAmqp", "@2.3");
 }
 
 async function importAmqplib(): Promise<Amqplib> {

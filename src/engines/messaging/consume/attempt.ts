@@ -24,6 +24,14 @@ export type Outcome =
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "dead"; readonly reason: DeadReason; readonly error: unknown };
 
+/** The outcome of an attempt, or the reason that there was none. */
+export type AttemptResult =
+  | Outcome
+  /** The message has been handled already. */
+  | { readonly kind: "duplicate" }
+  /** Another process handles the message, or a store does not respond. Not counted as an attempt. */
+  | { readonly kind: "busy"; readonly delay: number };
+
 /** The outcome for a message whose handler has ended: the choice of the handler, its error, or its value. */
 export function outcomeOf(message: Message, failure: { readonly error: unknown } | null, value: unknown): Outcome {
   const decision = decisionOf(message);

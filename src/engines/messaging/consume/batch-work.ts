@@ -4,14 +4,13 @@ import { decisionOf, Message } from "../message.js";
 import { sizeOf, tooLarge } from "../publish/size.js";
 import { inTraceOf } from "../trace.js";
 import { MessageTransaction, recordsOf, transactional } from "../transaction.js";
-import { failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
+import { type AttemptResult, failed, inTime, type Outcome, outcomeOf } from "./attempt.js";
 import type { Batched } from "./batches.js";
 import { claimId, type HeldClaim } from "./claim.js";
-import { type AttemptResult, conclude, giveBack, isLast, type RetryLater, undeliverable } from "./conclude.js";
-import type { ConsumerContext, WorkResult } from "./consumer-context.js";
+import { conclude, giveBack, isLast, type RetryLater, undeliverable } from "./conclude.js";
 import { cutDeadLetter, deadLetterRecord } from "./dead-letter.js";
 import type { BatchRun } from "./handler.js";
-import type { InFlightMessage } from "./in-flight-message.js";
+import type { ConsumerContext, InFlightMessage, WorkResult } from "./in-flight-message.js";
 import { deadLetterReply, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
 import { receive } from "./work.js";
@@ -46,7 +45,7 @@ export async function workBatch(
   await Promise.all(units.map((unit) => endClaim(unit)));
   const ends = units.map((unit) => {
     const { inFlight, outcome, attempts, end } = unit;
-    return end ?? aloneAfter(unit, outcome!, context) ?? conclude(inFlight, context, outcome!, attempts);
+    return end ?? aloneAfter(unit, outcome!) ?? conclude(inFlight, outcome!, attempts);
   });
   return announced(await Promise.all(ends), context, open[0]?.outcome);
 }
@@ -59,13 +58,9 @@ function unitOf({ inFlight, attempts }: Batched): Unit {
  * A batch has failed for the last time, and nobody knows which of its messages is to blame: each of them has one more attempt
  * alone. Null for any other outcome.
  */
-function aloneAfter(
-  { inFlight, attempts, shared }: Unit,
-  outcome: AttemptResult,
-  context: ConsumerContext,
-): RetryLater | null {
-  if (!shared || inFlight.lost || outcome.kind !== "retry" || !isLast(outcome.error, attempts + 1, context))
-    return null;
+function aloneAfter({ inFlight, attempts, shared }: Unit, outcome: AttemptResult): RetryLater | null {
+  if (!shared || inFlight.lost || outcome.kind !== "retry") return null;
+  if (!isLast(outcome.error, attempts + 1, inFlight.consumer)) return null;
   return { attempts: attempts + 1, pause: 0, alone: true };
 }
 
@@ -84,21 +79,11 @@ function announced<Ends extends readonly (WorkResult | RetryLater)[]>(
 }
 
 /** The outcome of one delivery without a broker: for tests. */
-export async function handleAlone(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: BatchRun,
-  number: number,
-): Promise<Outcome> {
+export async function handleAlone(inFlight: InFlightMessage, run: BatchRun, number: number): Promise<Outcome> {
+  const context = inFlight.consumer;
   const unit = unitOf({ inFlight, attempts: number - 1 });
-  const message = await receive(inFlight, context, number);
-  if (!(message instanceof Message)) return message;
-  unit.message = message;
-  try {
-    await run.admit?.(message);
-  } catch (error) {
-    return failed(error);
-  }
+  const refused = await admit(unit, run);
+  if (refused !== null) return refused;
   const transaction = context.settings.transactional ? new MessageTransaction(context.broker) : null;
   await call([unit], context, run, transaction);
   const outcome = unit.outcome as Outcome;
@@ -112,25 +97,28 @@ async function prepare(unit: Unit, context: ConsumerContext, run: BatchRun): Pro
   const { inFlight, attempts } = unit;
   const before = countIn(inFlight.delivery.record.headers, frameworkHeaders.attempt);
   if (inFlight.lost) unit.end = "lost";
-  else if (context.stopping.aborted) unit.end = await giveBack(inFlight, context, attempts, before);
-  else unit.end = attempts === before ? await undeliverable(inFlight, context, attempts) : null;
+  else if (context.stopping.aborted) unit.end = await giveBack(inFlight, attempts, before);
+  else unit.end = attempts === before ? await undeliverable(inFlight, attempts) : null;
   if (unit.end !== null) return;
-  const claim = await claimId(inFlight, context);
+  const claim = await claimId(inFlight);
   if ("kind" in claim) {
     unit.outcome = claim;
     return;
   }
   unit.claim = claim;
-  const message = await receive(inFlight, context, attempts + 1);
-  if (!(message instanceof Message)) {
-    unit.outcome = message;
-    return;
-  }
+  unit.outcome = await admit(unit, run);
+}
+
+/** Checks the value and asks the guards; the outcome, if the message does not reach the handler. */
+async function admit(unit: Unit, run: BatchRun): Promise<Outcome | null> {
+  const message = await receive(unit.inFlight, unit.attempts + 1);
+  if (!(message instanceof Message)) return message;
   unit.message = message;
   try {
     await run.admit?.(message);
+    return null;
   } catch (error) {
-    unit.outcome = failed(error);
+    return failed(error);
   }
 }
 
@@ -181,7 +169,7 @@ async function commit(
     const failure = open.length === 0 ? null : await transact(open, context, transaction);
     if (failure === null) {
       await Promise.all(open.map((unit) => endClaim(unit)));
-      for (const { inFlight, outcome } of open) replyTo(inFlight, context, outcome!);
+      for (const { inFlight, outcome } of open) replyTo(inFlight, outcome!);
       return units.map(({ outcome, end }) => end ?? resultOf(outcome!));
     }
     await Promise.all(open.map((unit) => unit.claim?.end(false)));
@@ -206,7 +194,7 @@ async function again(unit: Unit, context: ConsumerContext, outcome: AttemptResul
     context.logger.warn(`a transaction of '${context.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
     return { attempts: attempts + 1, pause: outcome.delay ?? pauseAfter(attempts + 1, settings.retry) };
   }
-  return aloneAfter(unit, outcome, context) ?? conclude(inFlight, context, outcome, attempts);
+  return aloneAfter(unit, outcome) ?? conclude(inFlight, outcome, attempts);
 }
 
 async function transact(
@@ -235,10 +223,10 @@ async function transact(
   }
 }
 
-function replyTo(inFlight: InFlightMessage, context: ConsumerContext, outcome: AttemptResult): void {
-  if (outcome.kind === "done") sendReply(inFlight, context, { value: outcome.value });
-  else if (outcome.kind === "reject") sendReply(inFlight, context, rejected(outcome.reason));
-  else if (outcome.kind === "dead") sendReply(inFlight, context, deadLetterReply(outcome.error));
+function replyTo(inFlight: InFlightMessage, outcome: AttemptResult): void {
+  if (outcome.kind === "done") sendReply(inFlight, { value: outcome.value });
+  else if (outcome.kind === "reject") sendReply(inFlight, rejected(outcome.reason));
+  else if (outcome.kind === "dead") sendReply(inFlight, deadLetterReply(outcome.error));
 }
 
 function resultOf(outcome: AttemptResult): WorkResult {

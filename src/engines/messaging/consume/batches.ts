@@ -1,7 +1,6 @@
 import { sleep } from "../../../kit/time/within.js";
 import type { RetryLater } from "./conclude.js";
-import type { Ended, WorkResult } from "./consumer-context.js";
-import type { InFlightMessage } from "./in-flight-message.js";
+import type { Ended, InFlightMessage, WorkResult } from "./in-flight-message.js";
 import { type Flow, type IsHeld, Quiet } from "./lanes.js";
 
 /** A delivery in a batch, with the attempts that were made. */

@@ -1,5 +1,4 @@
 import { named } from "./conclude.js";
-import type { ConsumerContext } from "./consumer-context.js";
 import type { InFlightMessage } from "./in-flight-message.js";
 import type { Claim } from "./processed.js";
 
@@ -18,13 +17,12 @@ const free: HeldClaim = { end: async () => {} };
 /** Claims the id of a message, where the consumer handles each id once. */
 export async function claimId(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
 ): Promise<HeldClaim | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delay: number }> {
-  const { settings, store } = context;
+  const { settings, store, topic, logger } = inFlight.consumer;
   if (store === null) return free;
-  const id = `${settings.group}:${context.topic}:${inFlight.delivery.record.id}`;
+  const id = `${settings.group}:${topic}:${inFlight.delivery.record.id}`;
   const silent = (error: unknown) =>
-    context.logger.warn("the store of message ids does not respond", { ...named(inFlight), error });
+    logger.warn("the store of message ids does not respond", { ...named(inFlight), error });
   let claim: Claim | "done" | "busy";
   try {
     claim = await store.begin(id, lease);

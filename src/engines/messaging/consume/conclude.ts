@@ -2,36 +2,25 @@ import { backoff } from "../../../kit/time/backoff.js";
 import { sleep } from "../../../kit/time/within.js";
 import { MessagingError } from "../errors.js";
 import { frameworkHeaders } from "../headers.js";
-import type { Outcome } from "./attempt.js";
-import type { ConsumerContext, WorkResult } from "./consumer-context.js";
+import type { AttemptResult } from "./attempt.js";
 import { cutDeadLetter, type Death, deadLetterRecord } from "./dead-letter.js";
-import type { InFlightMessage } from "./in-flight-message.js";
+import type { ConsumerContext, InFlightMessage, WorkResult } from "./in-flight-message.js";
 import { deadLetterReply, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
 
 const longestPause = 30_000;
 
-/** The outcome of an attempt, or the reason that there was none. */
-export type AttemptResult =
-  | Outcome
-  | { readonly kind: "duplicate" }
-  | { readonly kind: "busy"; readonly delay: number };
-
 /**
  * A message that cannot be read, or was delivered again and again without a result, becomes a dead letter; null for any
  * other.
  */
-export function undeliverable(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  attempts: number,
-): Promise<WorkResult> | null {
+export function undeliverable(inFlight: InFlightMessage, attempts: number): Promise<WorkResult> | null {
   const { earlier, unreadable } = inFlight.delivery;
   if (unreadable !== undefined)
-    return sendToDeadLetters(inFlight, context, { reason: "unreadable", error: unreadable, attempts });
-  if (earlier < context.settings.maxDeliveries) return null;
+    return sendToDeadLetters(inFlight, { reason: "unreadable", error: unreadable, attempts });
+  if (earlier < inFlight.consumer.settings.maxDeliveries) return null;
   const error = new Error(`delivered ${earlier} times without a result`);
-  return sendToDeadLetters(inFlight, context, { reason: "undeliverable", error, attempts });
+  return sendToDeadLetters(inFlight, { reason: "undeliverable", error, attempts });
 }
 
 /** The message waits here for its next attempt. */
@@ -47,37 +36,36 @@ export interface RetryLater {
 /** Settles a message by the outcome of an attempt, or says when the next attempt is due here. */
 export function conclude(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   outcome: AttemptResult,
   attempts: number,
 ): WorkResult | RetryLater | Promise<WorkResult | RetryLater> {
-  const { settings, logger } = context;
+  const { topic, settings, logger } = inFlight.consumer;
   if (inFlight.lost) return "lost";
   switch (outcome.kind) {
     case "done":
     case "duplicate":
-      if (outcome.kind === "done") sendReply(inFlight, context, { value: outcome.value });
-      return acknowledged(inFlight, context, outcome.kind);
+      if (outcome.kind === "done") sendReply(inFlight, { value: outcome.value });
+      return acknowledged(inFlight, outcome.kind);
     case "reject":
       logger.info("a message was rejected", { ...named(inFlight), reason: outcome.reason });
-      sendReply(inFlight, context, rejected(outcome.reason));
-      return acknowledged(inFlight, context, "rejected");
+      sendReply(inFlight, rejected(outcome.reason));
+      return acknowledged(inFlight, "rejected");
     case "dead":
-      return sendToDeadLetters(inFlight, context, { ...outcome, attempts: attempts + 1 });
+      return sendToDeadLetters(inFlight, { ...outcome, attempts: attempts + 1 });
     case "busy":
-      return later(inFlight, context, attempts, outcome.delay, "requeued");
+      return later(inFlight, attempts, outcome.delay, "requeued");
     case "requeue":
-      return later(inFlight, context, attempts, outcome.delay ?? pauseAfter(1, settings.retry), "requeued");
+      return later(inFlight, attempts, outcome.delay ?? pauseAfter(1, settings.retry), "requeued");
     case "retry": {
       const made = attempts + 1;
       const { error } = outcome;
-      if (isLast(error, made, context)) {
-        return sendToDeadLetters(inFlight, context, { reason: "failed", error, attempts: made });
+      if (isLast(error, made, inFlight.consumer)) {
+        return sendToDeadLetters(inFlight, { reason: "failed", error, attempts: made });
       }
       const pause = outcome.delay ?? pauseAfter(made, settings.retry);
       const next = `attempt ${made} of ${settings.retry.attempts}; the next in ${pause / 1000} s`;
-      logger.warn(`a message of '${context.topic}' failed: ${next}`, { ...named(inFlight), error });
-      return later(inFlight, context, made, pause, "retried");
+      logger.warn(`a message of '${topic}' failed: ${next}`, { ...named(inFlight), error });
+      return later(inFlight, made, pause, "retried");
     }
   }
 }
@@ -88,20 +76,20 @@ export function conclude(
  */
 async function later(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   attempts: number,
   pause: number,
   result: WorkResult,
 ): Promise<WorkResult | RetryLater> {
   const { record, retry } = inFlight.delivery;
+  const { withoutSlot, logger } = inFlight.consumer;
   if (record.key === null && retry !== undefined && pause > 0) {
     const headers = { ...record.headers, [frameworkHeaders.attempt]: String(attempts) };
     try {
       const given = () => inFlight.settle((delivery) => delivery.retry!(headers, pause));
       // A broker that takes no messages for a while must not keep the handlers of others waiting.
-      if (await context.withoutSlot(inFlight, given)) return result;
+      if (await withoutSlot(inFlight, given)) return result;
     } catch (error) {
-      context.logger.warn("a message could not be given back: it waits here", { ...named(inFlight), error });
+      logger.warn("a message could not be given back: it waits here", { ...named(inFlight), error });
     }
     if (inFlight.lost) return "lost";
   }
@@ -109,28 +97,22 @@ async function later(
 }
 
 /** The consumer drains: the message goes to others. Attempts that were made count if the order allows it. */
-export async function giveBack(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  attempts: number,
-  before: number,
-): Promise<WorkResult> {
+export async function giveBack(inFlight: InFlightMessage, attempts: number, before: number): Promise<WorkResult> {
   const { record, retry } = inFlight.delivery;
   const changed = attempts > before && record.key === null && retry !== undefined;
   const headers = { ...record.headers, [frameworkHeaders.attempt]: String(attempts) };
   await inFlight
     .settle((delivery) => (changed ? delivery.retry!(headers, 0) : delivery.release()))
-    .catch((error: unknown) => unsettled(inFlight, context, "given back", error));
+    .catch((error: unknown) => unsettled(inFlight, "given back", error));
   return "released";
 }
 
 /** Makes a dead letter of the message. It stays unsettled until the broker has the dead letter. */
 async function sendToDeadLetters(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   why: Pick<Death, "reason" | "error" | "attempts">,
 ): Promise<WorkResult> {
-  const { topic, settings, logger, publisher } = context;
+  const { topic, settings, logger, publisher, stopping, withoutSlot } = inFlight.consumer;
   const { deadLetter, group } = settings;
   const { reason, error, attempts } = why;
   const fields = { ...named(inFlight), reason, attempts, error };
@@ -143,7 +125,7 @@ async function sendToDeadLetters(
     inFlight.renew();
     for (let failures = 0; ; failures++) {
       try {
-        await context.withoutSlot(inFlight, () => publisher.publish(record));
+        await withoutSlot(inFlight, () => publisher.publish(record));
         break;
       } catch (failure) {
         logger.error(`a dead letter of '${topic}' could not be stored`, { ...named(inFlight), error: failure });
@@ -155,37 +137,34 @@ async function sendToDeadLetters(
         }
         inFlight.delivery.wait?.();
         const pause = backoff(failures, 100, longestPause);
-        await context.withoutSlot(inFlight, () => sleep(pause, context.stopping, inFlight.signal));
+        await withoutSlot(inFlight, () => sleep(pause, stopping, inFlight.signal));
         if (inFlight.lost) return "lost";
-        if (context.stopping.aborted) return giveBack(inFlight, context, attempts, attempts);
+        if (stopping.aborted) return giveBack(inFlight, attempts, attempts);
       }
     }
     logger.error(`a message of '${topic}' is a dead letter now: '${deadLetter}'`, fields);
   }
-  sendReply(inFlight, context, deadLetterReply(error));
-  return acknowledged(inFlight, context, "dead");
+  sendReply(inFlight, deadLetterReply(error));
+  return acknowledged(inFlight, "dead");
 }
 
 /** Ends the message with this result; "lost" if the broker does not take the acknowledgement. */
-function acknowledged(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  result: WorkResult,
-): WorkResult | Promise<WorkResult> {
+function acknowledged(inFlight: InFlightMessage, result: WorkResult): WorkResult | Promise<WorkResult> {
   try {
     const acked = inFlight.ack();
     if (typeof acked === "boolean") return acked ? result : "lost";
     return acked.then(
       (ok) => (ok ? result : "lost"),
-      (error: unknown) => unsettled(inFlight, context, "acknowledged", error),
+      (error: unknown) => unsettled(inFlight, "acknowledged", error),
     );
   } catch (error) {
-    return unsettled(inFlight, context, "acknowledged", error);
+    return unsettled(inFlight, "acknowledged", error);
   }
 }
 
 /** A settlement that fails leaves the message to the broker, which delivers it again; it is neither lost nor dead. */
-function unsettled(inFlight: InFlightMessage, { topic, logger }: ConsumerContext, how: string, error: unknown): "lost" {
+function unsettled(inFlight: InFlightMessage, how: string, error: unknown): "lost" {
+  const { topic, logger } = inFlight.consumer;
   logger.warn(`a message of '${topic}' could not be ${how}: it will come again`, { ...named(inFlight), error });
   return "lost";
 }

@@ -1,22 +1,16 @@
 import { setMaxListeners } from "node:events";
-import type { Logger } from "../../../kit/logger.js";
 import { backoff } from "../../../kit/time/backoff.js";
 import { Deadlines } from "../../../kit/time/deadlines.js";
 import { sleep, within } from "../../../kit/time/within.js";
-import type { Tracer } from "../../../kit/tracer.js";
-import type { Broker, BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
+import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { countIn, frameworkHeaders } from "../headers.js";
-import type { Publisher } from "../publish/publisher.js";
+import type { AttemptResult } from "./attempt.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
-import type { ConsumerContext, Ended, WorkResult } from "./consumer-context.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
-import { InFlightMessage } from "./in-flight-message.js";
-import type { Inbox, InboxOutcome } from "./inbox.js";
+import { type ConsumerContext, type Ended, InFlightMessage, type WorkResult } from "./in-flight-message.js";
 import { type Flow, Lanes } from "./lanes.js";
-import type { ConsumerSettings } from "./options.js";
-import type { ProcessedStore } from "./processed.js";
 import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
@@ -47,18 +41,9 @@ export interface SubscriptionStats {
   readonly results: Readonly<Record<WorkResult, number>>;
 }
 
-export interface ConsumerParts {
-  readonly topic: string;
-  readonly broker: Broker;
-  readonly publisher: Publisher;
-  readonly settings: ConsumerSettings;
+export interface ConsumerParts extends Omit<ConsumerContext, "deadlines" | "stopping" | "withoutSlot" | "fault"> {
   /** Handles single messages, or batches. */
   readonly run: HandlerRun | BatchRun;
-  readonly store: ProcessedStore | null;
-  readonly inbox: Inbox | null;
-  readonly logger: Logger;
-  readonly tracer: () => Tracer | null;
-  readonly onAttempt: (start: number, ok: boolean) => void;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;
 }
@@ -77,35 +62,33 @@ export class Consumer implements Subscription {
   readonly #flow: Flow<InFlightMessage>;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Map<Delivery, InFlightMessage>();
-  readonly #results: Record<WorkResult, number>;
+  readonly #results = {
+    done: 0,
+    retried: 0,
+    requeued: 0,
+    rejected: 0,
+    dead: 0,
+    duplicate: 0,
+    released: 0,
+    lost: 0,
+  } satisfies Record<WorkResult, number>;
   #source: BrokerConsumer | null = null;
   #paused = false;
   #opening: Promise<void> | null = null;
   #draining: Promise<void> | null = null;
 
   constructor(parts: ConsumerParts) {
-    const { topic, settings, broker, publisher, store, inbox, logger, tracer, onAttempt } = parts;
+    const { topic, settings } = parts;
     this.topic = topic;
     this.group = settings.group;
     this.#parts = parts;
-    this.#results = {
-      done: 0,
-      retried: 0,
-      requeued: 0,
-      rejected: 0,
-      dead: 0,
-      duplicate: 0,
-      released: 0,
-      lost: 0,
-    };
     const stopping = this.#stopping.signal;
     setMaxListeners(0, stopping);
     const withoutSlot = <T>(inFlight: InFlightMessage, wait: () => Promise<T>) =>
       this.#flow.withoutSlot(inFlight, wait);
-    const shared = { topic, settings, broker, publisher, store, inbox, logger };
     const deadlines = new Deadlines(settings.timeout, { keepsAlive: true });
     const fault = (inFlight: InFlightMessage, error: unknown) => this.#fault(inFlight, error);
-    this.#context = { ...shared, deadlines, stopping, tracer, withoutSlot, attempted: onAttempt, fault };
+    this.#context = { ...parts, deadlines, stopping, withoutSlot, fault };
     this.#flow = this.#makeFlow();
   }
 
@@ -157,12 +140,12 @@ export class Consumer implements Subscription {
   }
 
   /** Runs the handler once with a record that no broker has delivered: for tests. */
-  handleOnce(record: IncomingRecord, attempt: number): Promise<InboxOutcome> {
+  handleOnce(record: IncomingRecord, attempt: number): Promise<AttemptResult> {
     const nothing = async () => {};
-    const inFlight = new InFlightMessage({ record, earlier: 0, ack: nothing, release: nothing });
+    const inFlight = new InFlightMessage({ record, earlier: 0, ack: nothing, release: nothing }, this.#context);
     const { run } = this.#parts;
-    if (typeof run === "function") return handleBehindInbox(inFlight, this.#context, run, attempt);
-    return handleAlone(inFlight, this.#context, run, attempt);
+    if (typeof run === "function") return handleBehindInbox(inFlight, run, attempt);
+    return handleAlone(inFlight, run, attempt);
   }
 
   /**
@@ -213,10 +196,10 @@ export class Consumer implements Subscription {
     const only = delivery.record.headers[frameworkHeaders.group];
     if (only !== undefined && only !== this.group) {
       // It was sent back from the dead letters of another group.
-      void new InFlightMessage(delivery).settle(async () => delivery.ack()).catch(() => {});
+      void new InFlightMessage(delivery, this.#context).settle(async () => delivery.ack()).catch(() => {});
       return;
     }
-    const inFlight = new InFlightMessage(delivery, opening);
+    const inFlight = new InFlightMessage(delivery, this.#context, opening);
     this.#inFlight.set(delivery, inFlight);
     this.#flow.add(inFlight);
   }
@@ -242,7 +225,7 @@ export class Consumer implements Subscription {
       const lanes: Lanes<InFlightMessage> = new Lanes(
         settings.concurrency,
         ({ delivery }) => delivery.record.key,
-        (inFlight) => work(inFlight, this.#context, run, end),
+        (inFlight) => work(inFlight, run, end),
       );
       return lanes;
     }

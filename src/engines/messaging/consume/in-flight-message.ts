@@ -1,39 +1,53 @@
-import type { Delivery } from "../broker.js";
+import type { Logger } from "../../../kit/logger.js";
+import type { Deadlines } from "../../../kit/time/deadlines.js";
+import { LazySignal } from "../../../kit/time/lazy-signal.js";
+import type { Tracer } from "../../../kit/tracer.js";
+import type { Broker, Delivery } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import type { Publisher } from "../publish/publisher.js";
+import type { Inbox } from "./inbox.js";
+import type { ConsumerSettings } from "./options.js";
+import type { ProcessedStore } from "./processed.js";
 
-/** The signal of one attempt. It is made when it is read: most handlers do not. */
-export class AttemptSignal {
-  #abort: AbortController | null = null;
-  #reason: unknown = undefined;
+/** The end of a delivery, for metrics. */
+export type WorkResult = "done" | "retried" | "requeued" | "rejected" | "dead" | "duplicate" | "released" | "lost";
 
-  get signal(): AbortSignal {
-    if (this.#abort === null) {
-      this.#abort = new AbortController();
-      if (this.#reason !== undefined) this.#abort.abort(this.#reason);
-    }
-    return this.#abort.signal;
-  }
+/** Takes the result of a delivery. Called once for each. */
+export type Ended = (inFlight: InFlightMessage, result: WorkResult) => void;
 
-  get aborted(): boolean {
-    return this.#reason !== undefined;
-  }
-
-  abort(reason: unknown): void {
-    this.#reason ??= reason;
-    this.#abort?.abort(reason);
-  }
+/** The parts of a consumer that the work on its deliveries uses. */
+export interface ConsumerContext {
+  readonly topic: string;
+  readonly settings: ConsumerSettings;
+  readonly broker: Broker;
+  readonly publisher: Publisher;
+  readonly store: ProcessedStore | null;
+  readonly inbox: Inbox | null;
+  readonly logger: Logger;
+  /** The time of handlers. */
+  readonly deadlines: Deadlines;
+  /** Aborted when the consumer drains. */
+  readonly stopping: AbortSignal;
+  readonly tracer: () => Tracer | null;
+  /** Waits without taking up the room of a handler. */
+  readonly withoutSlot: <T>(inFlight: InFlightMessage, wait: () => Promise<T>) => Promise<T>;
+  /** Called after each attempt, with the time on the monotonic clock at which it began. */
+  readonly attempted: (start: number, ok: boolean) => void;
+  /** Called if the work on a delivery itself fails: the broker gets the message back. */
+  readonly fault: (inFlight: InFlightMessage, error: unknown) => Promise<WorkResult>;
 }
 
 /** A delivery that a consumer has and has not settled. */
 export class InFlightMessage {
   /** The present attempt. A handler whose time was up can still read the signal of its own. */
-  attempt = new AttemptSignal();
+  attempt = new LazySignal();
   #lost = false;
   #settled = false;
 
   /** `opening` is that of the consumer that delivered it. */
   constructor(
     readonly delivery: Delivery,
+    readonly consumer: ConsumerContext,
     readonly opening: object | null = null,
   ) {}
 
@@ -58,7 +72,7 @@ export class InFlightMessage {
 
   /** Begins the next attempt: a signal that was aborted because time was up does not count for it. */
   renew(): void {
-    if (!this.#lost && this.attempt.aborted) this.attempt = new AttemptSignal();
+    if (!this.#lost && this.attempt.aborted) this.attempt = new LazySignal();
   }
 
   /** Begins a settlement that another makes, with others. False if there is nothing to settle. */

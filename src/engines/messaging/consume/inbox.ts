@@ -1,20 +1,12 @@
 import type { Transaction } from "../../db/database.js";
-import type { Outcome } from "./attempt.js";
-
-/** The result of a handler behind the inbox. */
-export type InboxOutcome =
-  | Outcome
-  /** The message has been handled already. */
-  | { readonly kind: "duplicate" }
-  /** Another process handles the message, or the database does not respond. Not counted as an attempt. */
-  | { readonly kind: "busy"; readonly delay: number };
+import type { AttemptResult, Outcome } from "./attempt.js";
 
 /** Stores the ids of handled messages in the transaction of their effect. Implemented in patterns/outbox. */
 export interface Inbox {
   /** Makes the inbox ready for use. Called before each consumer starts. */
   open(): Promise<void>;
   /** Runs a handler in a transaction that also stores the id. Rolled back unless the message was handled. */
-  handle(claim: InboxClaim, run: (tx: Transaction) => Promise<Outcome>): Promise<InboxOutcome>;
+  handle(claim: InboxClaim, run: (tx: Transaction) => Promise<Outcome>): Promise<AttemptResult>;
 }
 
 export interface InboxClaim {

@@ -3,7 +3,6 @@ import { describeError } from "../../../errors/describe.js";
 import type { Broker } from "../broker.js";
 import { frameworkHeaders, headerText } from "../headers.js";
 import { encodeValue } from "../values.js";
-import type { ConsumerContext } from "./consumer-context.js";
 import type { InFlightMessage } from "./in-flight-message.js";
 
 /** The end of topics that take replies. */
@@ -32,14 +31,14 @@ function canReply({ replies, abilities }: Broker): boolean {
  * Sends the result of a handler to the process that waits for it. A message that is no request gets none. A handler of
  * batches has no result for each message: those get none either.
  */
-export function sendReply(inFlight: InFlightMessage, context: ConsumerContext, result: Reply): void {
-  if (context.settings.batch !== null) return;
-  const { id, headers } = inFlight.delivery.record;
+export function sendReply({ consumer, delivery }: InFlightMessage, result: Reply): void {
+  if (consumer.settings.batch !== null) return;
+  const { id, headers } = delivery.record;
   const address = headers[frameworkHeaders.replyTo];
   // A broker without requests has no place for replies: the header is not ours.
-  if (address === undefined || !canReply(context.broker)) return;
+  if (address === undefined || !canReply(consumer.broker)) return;
   const failed = (error: unknown) =>
-    context.logger.warn(`a reply to a message of '${context.topic}' was not sent`, { message_id: id, error });
+    consumer.logger.warn(`a reply to a message of '${consumer.topic}' was not sent`, { message_id: id, error });
   try {
     if (!allowed.test(address)) throw new Error("the message asks for a reply to a place that takes none");
     const { body, contentType } = encodeValue("value" in result ? (result.value ?? null) : null);
@@ -57,9 +56,9 @@ export function sendReply(inFlight: InFlightMessage, context: ConsumerContext, r
       delay: 0,
       direct: true,
     };
-    const { replies } = context.broker;
+    const { replies } = consumer.broker;
     // Not waited for: the message is handled whatever happens to the reply.
-    (replies === undefined ? context.publisher.publish(record) : replies.send(record)).catch(failed);
+    (replies === undefined ? consumer.publisher.publish(record) : replies.send(record)).catch(failed);
   } catch (error) {
     failed(error);
   }

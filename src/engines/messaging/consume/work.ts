@@ -2,18 +2,17 @@ import { Timed } from "../../../kit/time/deadlines.js";
 import { sleep } from "../../../kit/time/within.js";
 import type { Span } from "../../../kit/tracer.js";
 import type { Transaction } from "../../db/database.js";
+import type { IncomingRecord } from "../broker.js";
 import { countIn, frameworkHeaders } from "../headers.js";
 import { Message } from "../message.js";
 import type { ValueSchema } from "../topic.js";
 import { inTraceOf } from "../trace.js";
 import { checkIncoming, decodeValue } from "../values.js";
-import { failed, markReceived, type Outcome, outcomeOf, tookTooLong } from "./attempt.js";
+import { type AttemptResult, failed, markReceived, type Outcome, outcomeOf, tookTooLong } from "./attempt.js";
 import { claimId } from "./claim.js";
-import { type AttemptResult, conclude, giveBack, type RetryLater, undeliverable } from "./conclude.js";
-import type { ConsumerContext, Ended, WorkResult } from "./consumer-context.js";
+import { conclude, giveBack, type RetryLater, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
-import type { InFlightMessage } from "./in-flight-message.js";
-import type { InboxOutcome } from "./inbox.js";
+import type { Ended, InFlightMessage, WorkResult } from "./in-flight-message.js";
 
 type End = WorkResult | RetryLater;
 
@@ -21,42 +20,44 @@ type End = WorkResult | RetryLater;
  * Handles one delivery to its end: all attempts that are made here, and the settlement. Calls `ended` once, in a later turn.
  * Never throws.
  */
-export function work(inFlight: InFlightMessage, context: ConsumerContext, run: HandlerRun, ended: Ended): void {
+export function work(inFlight: InFlightMessage, run: HandlerRun, ended: Ended): void {
+  const { stopping, store, inbox, fault: failure } = inFlight.consumer;
   const before = countIn(inFlight.delivery.record.headers, frameworkHeaders.attempt);
   const settle = (end: End | Promise<End> | null): void => {
     if (typeof end === "string") ended(inFlight, end);
-    else whole(attempts(inFlight, context, run, before, end));
+    else whole(attempts(inFlight, run, before, end));
   };
   const whole = (result: Promise<WorkResult>): void =>
-    void result.catch((error: unknown) => context.fault(inFlight, error)).then((known) => ended(inFlight, known));
-  const dead = undeliverable(inFlight, context, before);
+    void result.catch((error: unknown) => failure(inFlight, error)).then((known) => ended(inFlight, known));
+  const dead = undeliverable(inFlight, before);
   if (dead !== null) whole(dead);
-  else if (inFlight.lost || context.stopping.aborted || context.store !== null || context.inbox !== null) settle(null);
+  else if (inFlight.lost || stopping.aborted || store !== null || inbox !== null) settle(null);
   else {
     // Most messages end with their first attempt, and most brokers take an acknowledgement at once: without a promise then.
-    const fault = (error: unknown) => whole(context.fault(inFlight, error));
+    const fault = (error: unknown) => whole(failure(inFlight, error));
     const done = (outcome: Outcome) => {
       let end: End | Promise<End>;
       try {
-        end = conclude(inFlight, context, outcome, before);
+        end = conclude(inFlight, outcome, before);
       } catch (error) {
         fault(error);
         return;
       }
       settle(end);
     };
-    handleThen(inFlight, context, run, before + 1, undefined, { done, fault });
+    handleThen(inFlight, run, before + 1, undefined, { done, fault });
   }
 }
 
 /** The attempts that follow after the end of the first one; with null also that one. */
 async function attempts(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   run: HandlerRun,
   before: number,
   first: RetryLater | Promise<End> | null,
 ): Promise<WorkResult> {
+  const { stopping, store, withoutSlot } = inFlight.consumer;
+  const handleOnce = store === null ? handleBehindInbox : handleClaimed;
   let made = before;
   for (let end: End | null = await first; ; ) {
     if (typeof end === "string") return end;
@@ -66,64 +67,38 @@ async function attempts(
       // The signal of an attempt whose time was up must not end the pause.
       inFlight.renew();
       inFlight.delivery.wait?.();
-      await context.withoutSlot(inFlight, () => sleep(pause, context.stopping, inFlight.signal));
+      await withoutSlot(inFlight, () => sleep(pause, stopping, inFlight.signal));
     }
     if (inFlight.lost) return "lost";
-    if (context.stopping.aborted) return giveBack(inFlight, context, made, before);
-    end = await conclude(inFlight, context, await once(inFlight, context, run, made + 1), made);
+    if (stopping.aborted) return giveBack(inFlight, made, before);
+    end = await conclude(inFlight, await handleOnce(inFlight, run, made + 1), made);
   }
 }
 
 /** One attempt, behind the check of the message id. */
-function once(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: HandlerRun,
-  number: number,
-): Promise<AttemptResult> {
-  return (context.store === null ? handleBehindInbox : handleClaimed)(inFlight, context, run, number);
-}
-
-async function handleClaimed(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: HandlerRun,
-  number: number,
-): Promise<AttemptResult> {
-  const claim = await claimId(inFlight, context);
+async function handleClaimed(inFlight: InFlightMessage, run: HandlerRun, number: number): Promise<AttemptResult> {
+  const claim = await claimId(inFlight);
   if ("kind" in claim) return claim;
-  const outcome = await handle(inFlight, context, run, number);
+  const outcome = await handle(inFlight, run, number);
   await claim.end(outcome.kind === "done" || outcome.kind === "reject");
   return outcome;
 }
 
 /** One attempt in the transaction of the inbox, where the consumer has one. */
-export function handleBehindInbox(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: HandlerRun,
-  number: number,
-): Promise<InboxOutcome> {
-  const { settings, topic, inbox } = context;
-  if (inbox === null) return handle(inFlight, context, run, number);
+export function handleBehindInbox(inFlight: InFlightMessage, run: HandlerRun, number: number): Promise<AttemptResult> {
+  const { settings, topic, inbox } = inFlight.consumer;
+  if (inbox === null) return handle(inFlight, run, number);
   const claim = { consumer: `${settings.group}:${topic}`, id: inFlight.delivery.record.id, timeout: settings.timeout };
-  return inbox.handle(claim, (tx) => handle(inFlight, context, run, number, tx));
+  return inbox.handle(claim, (tx) => handle(inFlight, run, number, tx));
 }
 
-function handle(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: HandlerRun,
-  number: number,
-  tx?: Transaction,
-): Promise<Outcome> {
-  return new Promise((done, fault) => handleThen(inFlight, context, run, number, tx, { done, fault }));
+function handle(inFlight: InFlightMessage, run: HandlerRun, number: number, tx?: Transaction): Promise<Outcome> {
+  return new Promise((done, fault) => handleThen(inFlight, run, number, tx, { done, fault }));
 }
 
 /** Checks the value and runs the handler, once. */
 function handleThen(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   run: HandlerRun,
   number: number,
   tx: Transaction | undefined,
@@ -131,12 +106,12 @@ function handleThen(
 ): void {
   const call = (message: Message): void => {
     try {
-      callHandler(message, inFlight, context, run, ends);
+      callHandler(message, inFlight, run, ends);
     } catch (error) {
       ends.fault(error);
     }
   };
-  const received = receive(inFlight, context, number, tx);
+  const received = receive(inFlight, number, tx);
   // Without a schema nothing has to be waited for.
   if (received instanceof Message) call(received);
   else received.then((known) => (known instanceof Message ? call(known) : ends.done(known)), ends.fault);
@@ -145,42 +120,27 @@ function handleThen(
 /** The message of a delivery with its value checked; or the outcome, if the value does not fit. */
 export function receive(
   inFlight: InFlightMessage,
-  context: ConsumerContext,
   attempt: number,
   tx?: Transaction,
 ): Message | Promise<Message | Outcome> {
   inFlight.renew();
-  if (context.settings.schema === null) return messageOf(inFlight, context, attempt, tx);
-  return checked(inFlight, context, attempt, context.settings.schema, tx);
+  const { topic, logger, settings } = inFlight.consumer;
+  const { record } = inFlight.delivery;
+  const message = (value?: { readonly value: unknown }): Message =>
+    new Message({ topic, record, attempt, tx, held: inFlight.attempt, logger, value });
+  return settings.schema === null ? message() : checked(record, topic, settings.schema).then(message, unfit);
 }
 
 async function checked(
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  attempt: number,
+  record: IncomingRecord,
+  topic: string,
   schema: ValueSchema,
-  tx: Transaction | undefined,
-): Promise<Message | Outcome> {
-  const { record } = inFlight.delivery;
-  try {
-    const decoded = decodeValue(record.body, record.headers[frameworkHeaders.contentType]);
-    const value = await checkIncoming(context.topic, schema, decoded, record.body);
-    return messageOf(inFlight, context, attempt, tx, { value });
-  } catch (error) {
-    return failed(markReceived(error));
-  }
+): Promise<{ readonly value: unknown }> {
+  const decoded = decodeValue(record.body, record.headers[frameworkHeaders.contentType]);
+  return { value: await checkIncoming(topic, schema, decoded, record.body) };
 }
 
-function messageOf(
-  inFlight: InFlightMessage,
-  { topic, logger }: ConsumerContext,
-  attempt: number,
-  tx: Transaction | undefined,
-  value?: { readonly value: unknown },
-): Message {
-  const { record } = inFlight.delivery;
-  return new Message({ topic, record, attempt, tx, held: inFlight.attempt, logger, value });
-}
+const unfit = (error: unknown): Outcome => failed(markReceived(error));
 
 /** The two ends of a call: one of the functions is called once, in a later turn. */
 interface CallEnds {
@@ -190,18 +150,12 @@ interface CallEnds {
 }
 
 /** Runs the handler once, within its time and in the trace of its message. */
-function callHandler(
-  message: Message,
-  inFlight: InFlightMessage,
-  context: ConsumerContext,
-  run: HandlerRun,
-  ends: CallEnds,
-): void {
-  const { record } = inFlight.delivery;
+function callHandler(message: Message, inFlight: InFlightMessage, run: HandlerRun, ends: CallEnds): void {
+  const { delivery, consumer } = inFlight;
   let call: HandlerCall | undefined;
   // Only the handler runs in the trace: its end begins the next message, which must not get the baggage of this one.
-  const result = inTraceOf([record], context, inFlight.delivery, (span) => {
-    call = new HandlerCall(message, inFlight, context, span, ends);
+  const result = inTraceOf([delivery.record], consumer, delivery, (span) => {
+    call = new HandlerCall(message, inFlight, span, ends);
     return call.run(run);
   });
   call!.watch(result);
@@ -215,7 +169,6 @@ class HandlerCall extends Timed {
   constructor(
     private readonly message: Message,
     private readonly inFlight: InFlightMessage,
-    private readonly context: ConsumerContext,
     private readonly span: Span | null,
     private readonly ends: CallEnds,
   ) {
@@ -223,7 +176,7 @@ class HandlerCall extends Timed {
   }
 
   watch(result: Promise<unknown>): void {
-    this.context.deadlines.add(this);
+    this.inFlight.consumer.deadlines.add(this);
     result.then(
       (value) => this.#end(null, value),
       (error: unknown) => this.#end({ error }, undefined),
@@ -231,7 +184,7 @@ class HandlerCall extends Timed {
   }
 
   override expire(): void {
-    const error = tookTooLong(this.context.deadlines);
+    const error = tookTooLong(this.inFlight.consumer.deadlines);
     this.inFlight.abort(error);
     this.#end({ error }, undefined);
   }
@@ -249,7 +202,7 @@ class HandlerCall extends Timed {
   #end(failure: { readonly error: unknown } | null, value: unknown): void {
     if (this.#over) return;
     this.#over = true;
-    const { deadlines, attempted } = this.context;
+    const { deadlines, attempted } = this.inFlight.consumer;
     deadlines.remove(this);
     let outcome: Outcome;
     try {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingRecord } from "../broker.js";
+import type { BrowseVisitor, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
@@ -24,7 +24,7 @@ export async function browseDeadLetters(
   clients: KafkaClients,
   topic: string,
   limit: number,
-  visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
+  visit: BrowseVisitor,
   send: (mark: KafkaOutgoing) => Promise<void>,
 ): Promise<void> {
   const messages = await readAll(clients, topic);

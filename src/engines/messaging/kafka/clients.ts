@@ -183,6 +183,15 @@ export class KafkaClients {
     return failure;
   }
 
+  /** The result of calls, with their errors as those of messaging. */
+  async translated<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw this.translate(error);
+    }
+  }
+
   async close(): Promise<void> {
     for (const admin of [this.#admin, this.#probe]) await admin?.close().catch(() => {});
     this.#admin = null;

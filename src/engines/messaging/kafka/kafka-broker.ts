@@ -3,10 +3,10 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
+  BrowseVisitor,
   ConsumeRequest,
   Delivery,
   DeliverySink,
-  IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
 import { MessagingError } from "../errors.js";
@@ -51,19 +51,11 @@ export class KafkaBroker implements Broker {
   }
 
   async open(): Promise<void> {
-    try {
-      await this.#clients.probe.metadata({ topics: [], forceUpdate: true });
-    } catch (error) {
-      throw this.#clients.translate(error);
-    }
+    await this.#clients.translated(() => this.#clients.probe.metadata({ topics: [], forceUpdate: true }));
   }
 
   async ping(): Promise<void> {
-    try {
-      await this.#clients.admin.metadata({ topics: [], forceUpdate: true });
-    } catch (error) {
-      throw this.#clients.translate(error);
-    }
+    await this.#clients.translated(() => this.#clients.admin.metadata({ topics: [], forceUpdate: true }));
   }
 
   async publish(
@@ -99,11 +91,7 @@ export class KafkaBroker implements Broker {
   }
 
   async transact(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
-    try {
-      await this.#transactions.run(records, deliveries);
-    } catch (error) {
-      throw this.#clients.translate(error);
-    }
+    await this.#clients.translated(() => this.#transactions.run(records, deliveries));
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
@@ -122,20 +110,13 @@ export class KafkaBroker implements Broker {
     }
   }
 
-  async browse(
-    topic: string,
-    limit: number,
-    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
-  ): Promise<void> {
+  async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {
     await this.#clients.ensureTopics([topic]);
-    try {
-      await browseDeadLetters(this.#clients, topic, limit, visit, async (message) => {
-        const failure = await this.#send(topic, [message]);
-        if (failure !== null) throw failure;
-      });
-    } catch (error) {
-      throw this.#clients.translate(error);
-    }
+    const send = async (message: KafkaOutgoing): Promise<void> => {
+      const failure = await this.#send(topic, [message]);
+      if (failure !== null) throw failure;
+    };
+    await this.#clients.translated(() => browseDeadLetters(this.#clients, topic, limit, visit, send));
   }
 
   async close(): Promise<void> {
@@ -145,13 +126,11 @@ export class KafkaBroker implements Broker {
     await this.#clients.close();
   }
 
-  async #ensure(topic: string, mayCreate: boolean): Promise<MessagingError | null> {
-    try {
-      await this.#clients.ensureTopics([topic], mayCreate);
-      return null;
-    } catch (error) {
-      return this.#clients.translate(error);
-    }
+  #ensure(topic: string, mayCreate: boolean): Promise<MessagingError | null> {
+    return this.#clients.ensureTopics([topic], mayCreate).then(
+      () => null,
+      (error: unknown) => this.#clients.translate(error),
+    );
   }
 
   /**

@@ -1,5 +1,5 @@
 import { notInstalled } from "../../../kit/not-installed.js";
-import { missingPackage } from "../../db/missing-package.js";
+import { loadPackage } from "../../db/missing-package.js";
 
 /*
  * The part of @platformatic/kafka that is used. Its own types are not named: the declarations of Stoa must compile where it
@@ -209,13 +209,9 @@ export interface KafkaAdmin extends KafkaClient {
 }
 
 /** Loads the client library, which applications without a log broker do not need. */
-export async function loadKafka(load: () => Promise<KafkaLibrary> = importKafka): Promise<KafkaLibrary> {
-  try {
-    return await load();
-  } catch (error) {
-    // Without the range npm installs version 2, which throws on Node 20 and which the range of the peer dependency refuses.
-    throw missingPackage("@platformatic/kafka", "enableMessaging", error, `@1.35${nodeNote()}`);
-  }
+export function loadKafka(load: () => Promise<KafkaLibrary> = importKafka): Promise<KafkaLibrary> {
+  // Without the range npm installs version 2, which throws on Node 20 and which the range of the peer dependency refuses.
+  return loadPackage(load, "@platformatic/kafka", "enableMessaging", `@1.35${nodeNote()}`);
 }
 
 /** Parts of the client library name a newer Node than it does itself. They work on Node 20; npm warns of them. */

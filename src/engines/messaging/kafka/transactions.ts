@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Delivery, OutgoingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { groupBy } from "../group-by.js";
 import type { KafkaClients } from "./clients.js";
 import { type DeliveryOwner, KafkaDelivery } from "./kafka-delivery.js";
 import type { KafkaProducer } from "./library.js";
@@ -121,13 +122,7 @@ export class KafkaTransactions {
 }
 
 function groupsOf(deliveries: readonly Delivery[]): Map<DeliveryOwner, KafkaDelivery[]> {
-  const groups = new Map<DeliveryOwner, KafkaDelivery[]>();
-  for (const delivery of deliveries) {
-    if (!(delivery instanceof KafkaDelivery))
-      throw new MessagingError("LOST", "a delivery of the transaction belongs to no consumer");
-    const list = groups.get(delivery.owner);
-    if (list === undefined) groups.set(delivery.owner, [delivery]);
-    else list.push(delivery);
-  }
-  return groups;
+  if (deliveries.every((delivery) => delivery instanceof KafkaDelivery))
+    return groupBy(deliveries, ({ owner }) => owner);
+  throw new MessagingError("LOST", "a delivery of the transaction belongs to no consumer");
 }

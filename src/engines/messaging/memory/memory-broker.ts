@@ -3,10 +3,10 @@ import type {
   BrokerAbilities,
   BrokerConsumer,
   BrokerName,
+  BrowseVisitor,
   ConsumeRequest,
   Delivery,
   DeliverySink,
-  IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
@@ -83,11 +83,7 @@ export class MemoryBroker implements Broker {
     return consumer;
   }
 
-  async browse(
-    topic: string,
-    limit: number,
-    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
-  ): Promise<void> {
+  async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {
     this.#check();
     for (const record of this.hub.records(topic).slice(0, limit)) {
       if ((await visit(record)) === "remove") this.hub.remove(topic, record.offset);

@@ -30,6 +30,19 @@ const publishOptions = options("publish()", {
 
 export type PublishOptions = OptionsOf<typeof publishOptions.fields>;
 
+/** The type of the values that a topic takes. */
+export type PublishedValue<T> = T extends Topic<infer In, infer _Out, infer _Reply> ? In : unknown;
+
+/** One message of a batch. */
+export interface BatchEntry<Value> extends PublishOptions {
+  readonly value: Value;
+}
+
+/** The result of a publish. */
+export interface Published {
+  readonly id: string;
+}
+
 const nothing: Partial<SettingsOf<typeof publishOptions.fields>> = Object.freeze({});
 
 /** A record from a value and the options of a publish; throws or rejects what does not fit the topic. */

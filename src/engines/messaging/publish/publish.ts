@@ -1,13 +1,18 @@
 import { isPlainObject, show } from "../../../kit/options.js";
 import type { Span, Tracer } from "../../../kit/tracer.js";
 import { ValueError } from "../../../kit/value-error.js";
-import type { OutgoingRecord } from "../broker.js";
-import type { Connected } from "../connections.js";
+import type { Broker, OutgoingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 import type { Topic } from "../topic.js";
 import { publishSpan } from "../trace.js";
-import { outgoing } from "./outgoing.js";
-import type { BatchEntry, Published } from "./published.js";
+import { type BatchEntry, outgoing, type Published } from "./outgoing.js";
+import type { Publisher } from "./publisher.js";
+
+/** A broker with the publisher to it. */
+export interface PublishTarget {
+  readonly broker: Broker;
+  readonly publisher: Publisher;
+}
 
 /** The observers of publishes. */
 export interface PublishObservers {
@@ -23,7 +28,7 @@ export interface Entry {
 
 /** Publishes one message; `headers` are those of the framework. Resolves when the broker has it. */
 export function publishOne(
-  { broker, publisher }: Connected,
+  { broker, publisher }: PublishTarget,
   topic: Topic,
   { value, options }: Entry,
   headers: Record<string, string> | null,
@@ -60,7 +65,7 @@ export function publishOne(
 
 /** Publishes messages together, in their order. Rejects with the first error. */
 export async function publishAll(
-  { broker, publisher }: Connected,
+  { broker, publisher }: PublishTarget,
   topic: Topic,
   entries: readonly Entry[],
   { tracer, meter }: PublishObservers,

@@ -15,8 +15,10 @@ export function tooLarge({ topic }: OutgoingRecord, size: number, { name, abilit
   return new MessagingError("TOO_LARGE", text);
 }
 
-/** Throws for a message that is larger than the broker takes. */
-export function refuseTooLarge(record: OutgoingRecord, broker: Broker): void {
-  const error = tooLarge(record, sizeOf(record), broker);
+/** The bytes of a record. Throws for one that is larger than the broker takes. */
+export function refuseTooLarge(record: OutgoingRecord, broker: Broker): number {
+  const size = sizeOf(record);
+  const error = tooLarge(record, size, broker);
   if (error !== null) throw error;
+  return size;
 }

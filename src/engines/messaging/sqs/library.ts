@@ -1,5 +1,5 @@
 import { notInstalled } from "../../../kit/not-installed.js";
-import { missingPackage } from "../../db/missing-package.js";
+import { loadPackage } from "../../db/missing-package.js";
 
 /*
  * The part of @aws-sdk/client-sqs that is used. Its own types are not named: the declarations of Stoa must compile where it
@@ -92,12 +92,8 @@ export interface SqsCalls {
 }
 
 /** Loads the client library, which applications without a cloud queue do not need. */
-export async function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Promise<SqsLibrary> {
-  try {
-    return await load();
-  } catch (error) {
-    throw missingPackage("@aws-sdk/client-sqs", "enableCloudQueue", error);
-  }
+export function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Promise<SqsLibrary> {
+  return loadPackage(load, "@aws-sdk/client-sqs", "enableCloudQueue");
 }
 
 async function importSqs(): Promise<SqsLibrary> {

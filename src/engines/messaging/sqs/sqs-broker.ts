@@ -3,9 +3,9 @@ import type {
   Broker,
   BrokerAbilities,
   BrokerConsumer,
+  BrowseVisitor,
   ConsumeRequest,
   DeliverySink,
-  IncomingRecord,
   OutgoingRecord,
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
@@ -73,11 +73,7 @@ export class SqsBroker implements Broker {
     return consumer;
   }
 
-  async browse(
-    topic: string,
-    limit: number,
-    visit: (record: IncomingRecord) => Promise<"keep" | "remove">,
-  ): Promise<void> {
+  async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {
     const QueueUrl = await this.#service.urlOf(topic);
     const kept: SqsMessage[] = [];
     try {

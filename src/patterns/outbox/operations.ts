@@ -1,7 +1,46 @@
+import type { HealthResult } from "../../batteries/health/check.js";
+import type { Meter } from "../../batteries/metrics/feature.js";
 import type { LiveFact, LivePanel, LiveTable } from "../../console/panels.js";
 import type { Subscription } from "../../engines/messaging/consume/consumer.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
 import type { OutboxEngine } from "./outbox.js";
+
+const states = ["ready", "delayed", "failed", "stuck", "held"] as const;
+
+/** DEGRADED while messages are stuck or wait for too long: the application itself serves on. */
+export async function outboxHealth({ admin, settings }: OutboxEngine): Promise<HealthResult> {
+  const { stuck, lag } = await admin.status();
+  const reasons = [
+    ...(stuck > 0 ? [`${stuck} ${stuck === 1 ? "message is" : "messages are"} stuck`] : []),
+    ...(lag > settings.lagLimit ? [`the oldest message has waited for ${Math.round(lag)} s`] : []),
+  ];
+  return reasons.length === 0 ? "UP" : { status: "DEGRADED", message: reasons.join("; ") };
+}
+
+/** Shows the backlog. All workers see the same numbers. */
+export function measureOutbox({ metrics, named }: Meter, outbox: OutboxEngine): void {
+  metrics.gauge(named("outbox_messages"), {
+    help: "Messages in the outbox by state; 100000 stands for more.",
+    labels: ["state"],
+    merge: "max",
+    async collect(gauge) {
+      const status = await outbox.admin.status().catch(() => null);
+      if (status !== null) for (const state of states) gauge.set({ state }, status[state]);
+    },
+  });
+  metrics.gauge(named("outbox_lag_seconds"), {
+    help: "Age of the oldest message in the outbox that could be published.",
+    merge: "max",
+    async collect(gauge) {
+      const status = await outbox.admin.status().catch(() => null);
+      if (status !== null) gauge.set(status.lag);
+    },
+  });
+  metrics.gauge(named("outbox_relays"), {
+    help: "Brokers for which this process publishes the messages of the outbox.",
+    collect: () => outbox.active.length,
+  });
+}
 
 /** The messages of this process on the live page, and the outbox of all. */
 export async function messagesPanel(messaging: Messaging, outbox: OutboxEngine | null): Promise<LivePanel> {
