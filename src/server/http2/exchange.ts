@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import { httpError } from "../../errors/http-error.js";
+import { problemResponse } from "../../errors/pages/problem.js";
 import { type BodyStream, discardBody, type Response } from "../../http/response.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { isBodiless } from "../../http/status.js";
@@ -128,7 +129,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
 
   protected override send(response: Response): void {
     const { stream } = this;
-    if (this.#request?.source.wantsWebSocket === true) {
+    if (this.request?.source.wantsWebSocket === true) {
       if (response.upgrade?.direct !== undefined) {
         this.#upgrade(response, response.upgrade.direct);
         return;
@@ -171,8 +172,8 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     const { headers } = responseFields(response);
     headers[":status"] = 200;
     this.stream.respond(headers);
-    new StreamSocket(this.stream, this.#owner).handTo(accept);
-    this.#request = null;
+    new StreamSocket(this.stream, this.owner).handTo(accept);
+    this.request = null;
   }
 
   #sendInParts(sender: BodySender): void {
