@@ -72,11 +72,7 @@ interface Waiter {
 }
 
 class Failure {
-  readonly error: unknown;
-
-  constructor(error: unknown) {
-    this.error = error;
-  }
+  constructor(readonly error: unknown) {}
 }
 
 /** The result of one `next()`. */

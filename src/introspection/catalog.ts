@@ -4,14 +4,12 @@
  */
 
 import type { Queries } from "../engines/db/database.js";
+import type { CatalogEntry } from "./names.js";
 
-export interface RelationRow {
+export interface RelationRow extends CatalogEntry {
   readonly id: string;
-  readonly schema: string;
-  readonly name: string;
   /** `r` table, `p` partitioned table, `v` view, `m` materialized view, `f` foreign table. */
   readonly kind: "r" | "p" | "v" | "m" | "f";
-  readonly visible: boolean;
   readonly comment: string | null;
 }
 
@@ -72,10 +70,7 @@ export interface IndexRow {
   readonly include: readonly string[] | null;
 }
 
-export interface EnumRow {
-  readonly schema: string;
-  readonly name: string;
-  readonly visible: boolean;
+export interface EnumRow extends CatalogEntry {
   readonly values: readonly string[];
 }
 

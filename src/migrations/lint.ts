@@ -1,15 +1,12 @@
 import type { SchemaState } from "../orm/schema/state.js";
-import { type LintRule, risksOf, tablesCreatedBy } from "./lint-rules.js";
+import { type Risk, risksOf, tablesCreatedBy } from "./lint-rules.js";
 import type { MigrationDefinition } from "./operation.js";
 
 /** A part of a migration that would lock a table for long, or break the version of the application that is running. */
-export interface LintFinding {
+export interface LintFinding extends Omit<Risk, "table"> {
   readonly migration: string;
   /** The operation in words: `create index books_year_idx on books`. */
   readonly operation: string;
-  readonly rule: LintRule;
-  readonly risk: string;
-  readonly cure: string;
 }
 
 type Linted = Pick<MigrationDefinition, "operations" | "assured"> & { readonly name: string };

@@ -4,6 +4,7 @@
  */
 
 import type { Refusal } from "./body/refusal.js";
+import type { IndexMethod, IndexPart, ReferentialRule } from "./schema/state.js";
 
 /** The kind of a column: the name of the `field` function. A foreign key has the kind of the column it refers to. */
 export type ColumnKind =
@@ -79,7 +80,7 @@ export type ColumnDefault =
   | { readonly from: "function"; readonly make: () => unknown }
   | { readonly from: "sql"; readonly sql: string };
 
-export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default" | "no action";
+export type ReferentialAction = ReferentialRule;
 
 export interface ColumnReference {
   /** The model referred to. */
@@ -183,15 +184,9 @@ export interface RelationMeta {
 export interface IndexMeta {
   readonly name: string;
   /** Columns by name, or SQL expressions; each with its options. */
-  readonly parts: readonly {
-    readonly column?: string;
-    readonly expression?: string;
-    readonly descending?: boolean;
-    readonly nulls?: "first" | "last";
-    readonly operatorClass?: string;
-  }[];
+  readonly parts: readonly IndexPart[];
   readonly unique: boolean;
-  readonly method: "btree" | "hash" | "gin" | "gist" | "brin" | "spgist";
+  readonly method: IndexMethod;
   readonly nullsNotDistinct: boolean;
   /** The condition of a partial index, as SQL. */
   readonly where: string | undefined;

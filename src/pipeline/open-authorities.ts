@@ -27,16 +27,13 @@ const retryAfter = 1000;
  * what is open.
  */
 export class OpenAuthorities {
-  readonly #source: () => EndingSource;
   readonly #open = new Map<string, Set<Open>>();
   #isListening = false;
   #isChecking = false;
   #hasGap = false;
 
   /** The source is asked for with the first that is opened. */
-  constructor(source: () => EndingSource) {
-    this.#source = source;
-  }
+  constructor(private readonly source: () => EndingSource) {}
 
   get isEmpty(): boolean {
     return this.#open.size === 0;
@@ -65,7 +62,7 @@ export class OpenAuthorities {
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#source().watch?.({ ended: (id) => this.end(id), gap: () => void this.#checkAll() });
+    this.source().watch?.({ ended: (id) => this.end(id), gap: () => void this.#checkAll() });
   }
 
   /** False if the store failed. */

@@ -34,13 +34,10 @@ class BaseBlueprint<Prefix extends string> extends Router<Prefix> {
 class BlueprintSink implements RouteSink {
   readonly scope = emptyScope();
   readonly unmade = new UnmadeRoutes();
-  readonly prefix: string;
   readonly #routes: RouteDefinition[] = [];
   readonly #parents: RouteSink[] = [];
 
-  constructor(prefix: string) {
-    this.prefix = prefix;
-  }
+  constructor(readonly prefix: string) {}
 
   /** Hands all routes, present and future, to a parent. */
   attach(parent: RouteSink): void {

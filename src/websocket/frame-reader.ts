@@ -35,8 +35,6 @@ export interface FrameHandler {
  * pays for its bytes and not for its fragments.
  */
 export class FrameReader {
-  readonly #maxSize: number;
-  readonly #handler: FrameHandler;
   /** The beginning of a head. */
   #held: Buffer | null = null;
   #opcode = 0;
@@ -53,10 +51,10 @@ export class FrameReader {
   #control: Buffer | null = null;
   #stopped = false;
 
-  constructor(maxSize: number, handler: FrameHandler) {
-    this.#maxSize = maxSize;
-    this.#handler = handler;
-  }
+  constructor(
+    private readonly maxSize: number,
+    private readonly handler: FrameHandler,
+  ) {}
 
   /** Reads no more frames: what comes is ignored. */
   stop(): void {
@@ -100,7 +98,7 @@ export class FrameReader {
     if (end < maskAt) return -1;
     const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : longLength(bytes, at + 2);
     const opcode = first & 0x0f;
-    if (opcode < CLOSE && this.#size + length > this.#maxSize) {
+    if (opcode < CLOSE && this.#size + length > this.maxSize) {
       throw new FrameError("WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", "Max payload size exceeded");
     }
     if (end < maskAt + 4) return -1;
@@ -139,11 +137,11 @@ export class FrameReader {
     const isBinary = this.#opcode === BINARY;
     this.#left = this.#fragmented = 0;
     if (!isBinary && bits < 0x80) {
-      this.#handler.message(bytes.toString("latin1", at, end), false);
+      this.handler.message(bytes.toString("latin1", at, end), false);
     } else {
       const data = Buffer.from(bytes.subarray(at, end));
       if (!isBinary) checkText(data);
-      this.#handler.message(data, isBinary);
+      this.handler.message(data, isBinary);
     }
     return end;
   }
@@ -172,7 +170,7 @@ export class FrameReader {
     const wanted = this.#size + more;
     const before = this.#message;
     if (before !== null && before.length >= wanted) return before;
-    const most = this.#isFinal ? wanted + this.#left : this.#maxSize;
+    const most = this.#isFinal ? wanted + this.#left : this.maxSize;
     const capacity = Math.min(most, Math.max(2 * wanted, firstBuffer));
     const larger = Buffer.allocUnsafeSlow(capacity);
     before?.copy(larger, 0, 0, this.#size);
@@ -184,7 +182,7 @@ export class FrameReader {
     if (this.#opcode >= CLOSE) {
       const payload = this.#control ?? Buffer.alloc(0);
       this.#control = null;
-      this.#handler.control(this.#opcode, payload);
+      this.handler.control(this.#opcode, payload);
       return;
     }
     if (++this.#fragments > maxFragments) {
@@ -197,7 +195,7 @@ export class FrameReader {
     this.#message = null;
     this.#size = this.#fragmented = this.#fragments = 0;
     if (!isBinary) checkText(data);
-    this.#handler.message(data, isBinary);
+    this.handler.message(data, isBinary);
   }
 
   /** Returns the bits that are set in any of the bytes. */

@@ -13,8 +13,6 @@ export interface Flow {
  * Messages received and not yet taken. If too many bytes wait, reading from the peer is paused until some are taken.
  */
 export class Inbox {
-  readonly #flow: Flow;
-  readonly #limit: number;
   readonly #messages: { readonly message: Message; readonly cost: number }[] = [];
   readonly #takers: ((message: Message | null) => void)[] = [];
   #cost = 0;
@@ -23,10 +21,10 @@ export class Inbox {
   #ended = false;
   #onEmpty: (() => void) | null = null;
 
-  constructor(flow: Flow, limit: number) {
-    this.#flow = flow;
-    this.#limit = limit;
-  }
+  constructor(
+    private readonly flow: Flow,
+    private readonly limit: number,
+  ) {}
 
   /** The bytes that wait. They can exceed the limit by those that had arrived when reading was paused. */
   get cost(): number {
@@ -50,10 +48,10 @@ export class Inbox {
     const cost = size + overhead;
     this.#messages.push({ message, cost });
     this.#cost += cost;
-    if (this.#cost > this.#limit && !this.#paused) {
+    if (this.#cost > this.limit && !this.#paused) {
       this.#paused = true;
       this.#wasPaused = true;
-      this.#flow.pause();
+      this.flow.pause();
     }
   }
 
@@ -67,7 +65,7 @@ export class Inbox {
     const next = this.#messages.shift();
     if (next) {
       this.#cost -= next.cost;
-      if (this.#paused && this.#cost <= this.#limit / 2) this.#resume();
+      if (this.#paused && this.#cost <= this.limit / 2) this.#resume();
       if (this.#onEmpty !== null) this.#checkEmpty();
       return Promise.resolve(as(next.message));
     }
@@ -104,25 +102,22 @@ export class Inbox {
 
   #resume(): void {
     this.#paused = false;
-    this.#flow.resume();
+    this.flow.resume();
   }
 }
 
 /** An iterator of messages. A generator would make three promises for each message instead of one. */
 export class MessageIterator implements AsyncIterableIterator<Message> {
-  readonly #inbox: Inbox;
   #left = false;
 
-  constructor(inbox: Inbox) {
-    this.#inbox = inbox;
-  }
+  constructor(private readonly inbox: Inbox) {}
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
   next(): Promise<IteratorResult<Message>> {
-    return this.#left ? Promise.resolve(over) : this.#inbox.takeAs(asResult);
+    return this.#left ? Promise.resolve(over) : this.inbox.takeAs(asResult);
   }
 
   return(): Promise<IteratorResult<Message>> {

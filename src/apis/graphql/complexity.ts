@@ -57,31 +57,22 @@ interface Arguments {
  * description count once, because their number depends on the schema alone.
  */
 export class Complexity {
-  readonly #schema: GraphQLSchema;
-  readonly #operation: OperationDefinitionNode;
-  readonly #listSize: number;
-  readonly #fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   #fixed: number | null = null;
   #usesVariables = false;
 
   constructor(
-    schema: GraphQLSchema,
-    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
-    operation: OperationDefinitionNode,
-    listSize: number,
-  ) {
-    this.#schema = schema;
-    this.#fragments = fragments;
-    this.#operation = operation;
-    this.#listSize = listSize;
-  }
+    private readonly schema: GraphQLSchema,
+    private readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+    private readonly operation: OperationDefinitionNode,
+    private readonly listSize: number,
+  ) {}
 
   /** True if the cost with these variables is over the limit. If it does not depend on them, it is computed once. */
   exceeds(limit: number, variables: Readonly<Record<string, unknown>>): boolean {
     if (this.#fixed !== null) return this.#fixed > limit;
     const count: Count = { variables, fragments: new Map(), left: limit };
-    const root = this.#schema.getRootType(this.#operation.operation) ?? undefined;
-    const computed = this.#set(this.#operation.selectionSet, root, this.#listSize, count);
+    const root = this.schema.getRootType(this.operation.operation) ?? undefined;
+    const computed = this.#set(this.operation.selectionSet, root, this.listSize, count);
     const cost = count.left < 0 ? Infinity : computed;
     if (!this.#usesVariables) this.#fixed = cost;
     return cost > limit;
@@ -96,7 +87,7 @@ export class Complexity {
         const inner = selection.typeCondition ? this.#type(selection.typeCondition.name.value) : type;
         cost += this.#set(selection.selectionSet, inner, unsized, count);
       } else {
-        const fragment = this.#fragments[selection.name.value];
+        const fragment = this.fragments[selection.name.value];
         if (!fragment) continue;
         const key = `${unsized} ${fragment.name.value}`;
         let own = count.fragments.get(key);
@@ -128,9 +119,9 @@ export class Complexity {
     if (isList || (sizing !== undefined && size !== null)) {
       // A field that names no number often gives an item for each one of a list: `users(ids: [...])`.
       const times = size ?? Math.max(unsized, items);
-      return own + times * this.#set(node.selectionSet, inner, isList ? this.#listSize : 1, count);
+      return own + times * this.#set(node.selectionSet, inner, isList ? this.listSize : 1, count);
     }
-    return own + this.#set(node.selectionSet, inner, size ?? Math.max(this.#listSize, unsized, items), count);
+    return own + this.#set(node.selectionSet, inner, size ?? Math.max(this.listSize, unsized, items), count);
   }
 
   #arguments(
@@ -176,7 +167,7 @@ export class Complexity {
   }
 
   #type(name: string): GraphQLCompositeType | undefined {
-    const type = this.#schema.getType(name);
+    const type = this.schema.getType(name);
     return type && isCompositeType(type) ? type : undefined;
   }
 }

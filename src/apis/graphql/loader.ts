@@ -37,15 +37,13 @@ interface Waiting<Key, Value> {
 
 /** The values of a loader for one request. */
 export class LoadedValues<Key, Value, Context> {
-  readonly #loader: Loader<Key, Value, Context>;
-  readonly #context: Context;
   readonly #known = new Map<Key, Promise<Value | null>>();
   #waiting: Waiting<Key, Value>[] = [];
 
-  constructor(loader: Loader<Key, Value, Context>, context: Context) {
-    this.#loader = loader;
-    this.#context = context;
-  }
+  constructor(
+    private readonly loader: Loader<Key, Value, Context>,
+    private readonly context: Context,
+  ) {}
 
   load(key: Key): Promise<Value | null> {
     let value = this.#known.get(key);
@@ -68,15 +66,15 @@ export class LoadedValues<Key, Value, Context> {
   #dispatch(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (let i = 0; i < waiting.length; i += this.#loader.maxBatch) {
-      void this.#run(waiting.slice(i, i + this.#loader.maxBatch));
+    for (let i = 0; i < waiting.length; i += this.loader.maxBatch) {
+      void this.#run(waiting.slice(i, i + this.loader.maxBatch));
     }
   }
 
   async #run(batch: readonly Waiting<Key, Value>[]): Promise<void> {
     try {
       const keys = batch.map(({ key }) => key);
-      const values = await this.#loader.batch(keys, this.#context);
+      const values = await this.loader.batch(keys, this.context);
       if (Array.isArray(values) && values.length !== keys.length) {
         throw new ValueError(`a loader returned ${values.length} values for ${keys.length} keys`);
       }

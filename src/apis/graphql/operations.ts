@@ -1,13 +1,15 @@
-import type { GraphQLSchema } from "graphql";
+import type { GraphQLFormattedError, GraphQLSchema } from "graphql";
+import { isInstance } from "../../errors/describe.js";
+import { HttpError } from "../../errors/http-error.js";
 import type { Request } from "../../http/request.js";
 import { within } from "../../kit/time/within.js";
 import { limitError } from "./check-document.js";
 import type { GraphQLConfig } from "./config.js";
 import type { GraphqlContext } from "./context.js";
 import { Documents, ReadyDocument, type ReadyOperation } from "./documents.js";
-import { formatErrors } from "./errors.js";
 import type { TextResult } from "./execute/compile.js";
 import { createSourceEventStream, GraphQLError, getVariableValues } from "./graphql-js.js";
+import { isInternal } from "./internal-errors.js";
 import type { OperationMonitor } from "./monitor.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
@@ -177,4 +179,38 @@ function mapped(
       return { done: true, value: undefined };
     },
   };
+}
+
+/**
+ * The errors of a response as clients see them. Errors that the application threw for clients keep their messages:
+ * `GraphQLError`, and `HttpError` with a status below 500, such as those of guards. Any other error is logged, and its
+ * message is hidden if `mask` is true.
+ */
+function formatErrors(
+  errors: readonly GraphQLError[],
+  request: Request,
+  mask: boolean,
+): readonly GraphQLFormattedError[] {
+  return errors.map((error) => {
+    const cause = rootOf(error);
+    if (isInstance(cause, HttpError) && cause.status < 500) {
+      return { ...placeOf(error), message: cause.message, extensions: { code: cause.code, status: cause.status } };
+    }
+    if (cause === undefined || (cause instanceof GraphQLError && !isInternal(cause))) return error.toJSON();
+    request.log.error("a resolver failed", { error: cause, field: error.path?.join(".") });
+    const extensions = { code: "INTERNAL_SERVER_ERROR", status: 500 };
+    return { ...placeOf(error), message: mask ? "Internal Server Error" : error.message, extensions };
+  });
+}
+
+/** The error that was thrown; undefined for an error of the document, which has none below it. */
+function rootOf(error: GraphQLError): unknown {
+  if (isInternal(error)) return error;
+  let cause: unknown = error.originalError;
+  while (cause instanceof GraphQLError && cause.originalError && !isInternal(cause)) cause = cause.originalError;
+  return cause;
+}
+
+function placeOf({ path, locations }: GraphQLError): Pick<GraphQLFormattedError, "path" | "locations"> {
+  return { ...(locations && { locations }), ...(path && { path }) };
 }

@@ -13,14 +13,11 @@ export interface OperationParameters {
 
 /** The reasons why an operation is not executed. */
 export class Refusal {
-  readonly errors: readonly GraphQLError[];
-  /** True for a request that is no GraphQL request: its status is an error whatever type the client accepts. */
-  readonly malformed: boolean;
-
-  constructor(errors: readonly GraphQLError[], malformed = false) {
-    this.errors = errors;
-    this.malformed = malformed;
-  }
+  constructor(
+    readonly errors: readonly GraphQLError[],
+    /** True for a request that is no GraphQL request: its status is an error whatever type the client accepts. */
+    readonly malformed = false,
+  ) {}
 }
 
 export function malformed(message: string): Refusal {

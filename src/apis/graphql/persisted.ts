@@ -15,16 +15,14 @@ interface Registered extends Linked<Registered> {
 
 /** Finds the text of an operation: in the request itself, or by its id or hash. */
 export class Persisted {
-  readonly #settings: PersistedSettings;
-  readonly #maxLength: number;
   readonly #registered = new Map<string, Registered>();
   readonly #recency = new RecencyList<Registered>();
   #characters = 0;
 
-  constructor(settings: PersistedSettings, maxLength: number) {
-    this.#settings = settings;
-    this.#maxLength = maxLength;
-  }
+  constructor(
+    private readonly settings: PersistedSettings,
+    private readonly maxLength: number,
+  ) {}
 
   textOf(parameters: OperationParameters): string | Refusal | Promise<string | Refusal> {
     const { query, documentId } = parameters;
@@ -32,7 +30,7 @@ export class Persisted {
     const id = documentId ?? hash;
     if (id === null) {
       if (query === null) return malformed("The request has no 'query'.");
-      return this.#settings.only ? refusal("Only persisted operations are accepted.", "PERSISTED_QUERY_ONLY") : query;
+      return this.settings.only ? refusal("Only persisted operations are accepted.", "PERSISTED_QUERY_ONLY") : query;
     }
     if (query !== null) return this.#register(query, hash);
     const known = this.#registered.get(id);
@@ -40,16 +38,16 @@ export class Persisted {
       this.#recency.touch(known);
       return known.text;
     }
-    const found = this.#settings.find?.(id);
+    const found = this.settings.find?.(id);
     if (typeof found === "string") return found;
     return found ? found.then((text) => text ?? notFound()) : notFound();
   }
 
   /** A document with its hash: it is kept if clients may register documents, and sent by its hash the next time. */
   #register(query: string, hash: string | null): string | Refusal {
-    if (this.#settings.only) return refusal("Only persisted operations are accepted.", "PERSISTED_QUERY_ONLY");
-    if (hash === null || !this.#settings.automatic) return query;
-    if (this.#maxLength > 0 && query.length > this.#maxLength) return query;
+    if (this.settings.only) return refusal("Only persisted operations are accepted.", "PERSISTED_QUERY_ONLY");
+    if (hash === null || !this.settings.automatic) return query;
+    if (this.maxLength > 0 && query.length > this.maxLength) return query;
     if (nodeCrypto().createHash("sha256").update(query).digest("hex") !== hash.toLowerCase()) {
       return malformed("'sha256Hash' is not the hash of 'query'.");
     }

@@ -22,19 +22,16 @@ const maxRelayed = 16 * 1024 * 1024;
 
 /** Messages between the workers of an application, through its rooms. */
 export class Bus {
-  readonly #rooms: Rooms;
   readonly #ending = new AbortController();
 
-  constructor(rooms: Rooms) {
-    this.#rooms = rooms;
-  }
+  constructor(private readonly rooms: Rooms) {}
 
   /** Passes the messages of all workers on, this one included. */
   async listen(hear: (message: BusMessage) => void, logger: Logger): Promise<void> {
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        for await (const message of await this.#rooms.hear<BusMessage>(room, signal, Number.POSITIVE_INFINITY)) {
+        for await (const message of await this.rooms.hear<BusMessage>(room, signal, Number.POSITIVE_INFINITY)) {
           failures = 0;
           hear(message);
         }
@@ -47,17 +44,17 @@ export class Bus {
   }
 
   tell(message: BusMessage): void {
-    this.#rooms.post(room, message);
+    this.rooms.post(room, message);
   }
 
   /** Sends a message to a client that has come back. */
   relay(session: string, exchange: string, message: RelayedMessage): void {
-    this.#rooms.post(roomOf(session, exchange), message);
+    this.rooms.post(roomOf(session, exchange), message);
   }
 
   /** The messages of an exchange whose client has come back. Resolves when none is missed any more. */
   relayed(session: string, exchange: string, signal: AbortSignal): Promise<AsyncIterable<RelayedMessage>> {
-    return this.#rooms.hear<RelayedMessage>(roomOf(session, exchange), signal, maxRelayed);
+    return this.rooms.hear<RelayedMessage>(roomOf(session, exchange), signal, maxRelayed);
   }
 
   end(): void {

@@ -1,7 +1,7 @@
 import type { Host } from "../../feature/host.js";
 import { receivedBody } from "../../http/body/received-body.js";
 import { Request } from "../../http/request.js";
-import type { IncomingBody, RequestSource } from "../../http/source.js";
+import type { RequestSource } from "../../http/source.js";
 import type { McpCall } from "./call.js";
 
 /** The request of a call, as a route has it: from the arguments, in place of the message of the client. */
@@ -18,53 +18,39 @@ const ownFields =
   /^(?:accept|accept-encoding|connection|content-.*|expect|if-.*|last-event-id|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
 /** Has the client, the credentials and the cookies of the request that brought the call. */
-class CallSource implements RequestSource {
-  readonly method: string;
-  readonly path: string;
-  readonly search: string;
-  readonly remoteAddress: string;
-  readonly secure: boolean;
-  readonly body: IncomingBody | null;
-  readonly wantsWebSocket = false;
-  readonly #outer: RequestSource;
-  readonly #own = new Map<string, string>([["accept", "application/json, */*;q=0.5"]]);
-
-  constructor({ source, serverSpan }: Request, { method, path, search = "", body }: CallTarget) {
-    this.#outer = source;
-    this.method = method;
-    this.path = path;
-    this.search = search;
-    this.remoteAddress = source.remoteAddress;
-    this.secure = source.secure;
-    this.body = body === undefined ? null : receivedBody(Buffer.from(JSON.stringify(body)));
-    if (this.body !== null) {
-      this.#own.set("content-type", "application/json").set("content-length", String(this.body.length));
-    }
-    // The span of the call is a child of that of the request.
-    for (const [name, value] of Object.entries(serverSpan?.headers() ?? {})) this.#own.set(name, value);
-  }
-
-  get clientCertificate(): NonNullable<RequestSource["clientCertificate"]> | null {
-    return this.#outer.clientCertificate ?? null;
-  }
-
-  header(name: string): string | undefined {
-    return this.#own.get(name) ?? (ownFields.test(name) ? undefined : this.#outer.header(name));
-  }
-
-  headerLines(): readonly string[] {
-    const lines = this.#outer.headerLines();
-    const kept = lines.filter((_, index) => {
-      const name = lines[index - (index % 2)]!.toLowerCase();
-      return !ownFields.test(name) && !this.#own.has(name);
-    });
-    return [...kept, ...[...this.#own].flat()];
-  }
+function callSource({ source, serverSpan }: Request, { method, path, search = "", body }: CallTarget): RequestSource {
+  const { remoteAddress, secure } = source;
+  const sent = body === undefined ? null : receivedBody(Buffer.from(JSON.stringify(body)));
+  const own = new Map<string, string>([["accept", "application/json, */*;q=0.5"]]);
+  if (sent !== null) own.set("content-type", "application/json").set("content-length", String(sent.length));
+  // The span of the call is a child of that of the request.
+  for (const [name, value] of Object.entries(serverSpan?.headers() ?? {})) own.set(name, value);
+  return {
+    method,
+    path,
+    search,
+    remoteAddress,
+    secure,
+    body: sent,
+    wantsWebSocket: false,
+    get clientCertificate() {
+      return source.clientCertificate ?? null;
+    },
+    header: (name) => own.get(name) ?? (ownFields.test(name) ? undefined : source.header(name)),
+    headerLines() {
+      const lines = source.headerLines();
+      const kept = lines.filter((_, index) => {
+        const name = lines[index - (index % 2)]!.toLowerCase();
+        return !ownFields.test(name) && !own.has(name);
+      });
+      return [...kept, ...[...own].flat()];
+    },
+  };
 }
 
 /** The request of a call of a route: it passes the whole pipeline of the route. Its `mcp` is the call. */
 export function routeRequest(outer: Request, target: CallTarget, call: McpCall): Request {
-  const request = new Request(new CallSource(outer, target));
+  const request = new Request(callSource(outer, target));
   return Object.defineProperty(request, "mcp", { value: call });
 }
 

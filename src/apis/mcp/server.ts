@@ -38,12 +38,9 @@ const longestPause = 10_000;
 
 /** The endpoint: the protocol over streamable HTTP. */
 export class McpServer {
-  readonly #parts: ServerParts;
   readonly #exchanges = new Map<string, Exchange>();
 
-  constructor(parts: ServerParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ServerParts) {}
 
   /** Messages of a client. */
   async post(request: Request): Promise<Response> {
@@ -65,7 +62,7 @@ export class McpServer {
     return this.#withSession(request, (session) => {
       request.endWithAuthority();
       const last = /^([0-9a-f-]{36})\.(\d{1,9})$/.exec(request.source.header("last-event-id") ?? "");
-      if (last === null) return this.#parts.streams.respond(request, session);
+      if (last === null) return this.parts.streams.respond(request, session);
       return Response.sse((signal) => this.#resumed(session, last[1]!, Number(last[2]), signal));
     });
   }
@@ -74,8 +71,8 @@ export class McpServer {
   async delete(request: Request): Promise<Response> {
     this.#checkOrigin(request);
     return this.#withSession(request, async (session) => {
-      await this.#parts.sessions.end(session);
-      this.#parts.streams.end(session);
+      await this.parts.sessions.end(session);
+      this.parts.streams.end(session);
       return new Response(null, 204);
     });
   }
@@ -85,9 +82,9 @@ export class McpServer {
     if (message.kind === "back") {
       const exchange = this.#exchanges.get(message.exchange);
       if (exchange?.session && keyOf(exchange.session.id) === message.session) exchange.resumed(message.after);
-    } else if (message.kind === "reply") this.#parts.methods.reply(message.session, message.reply);
-    else if (message.kind === "cancel") this.#parts.methods.cancel(message.call);
-    else this.#parts.streams.hear(message);
+    } else if (message.kind === "reply") this.parts.methods.reply(message.session, message.reply);
+    else if (message.kind === "cancel") this.parts.methods.cancel(message.call);
+    else this.parts.streams.hear(message);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -107,7 +104,7 @@ export class McpServer {
     const first = calls.find(({ method }) => method === "initialize");
     if (first !== undefined) {
       if (messages.length > 1) throw new RpcError("invalidRequest", "initialize stands alone", 400);
-      return this.#parts.methods.initialize(first, userOf(request));
+      return this.parts.methods.initialize(first, userOf(request));
     }
     for (const message of messages) if (message.kind !== "request") this.#take(message, session);
     if (calls.length === 0) return new Response(null, 202);
@@ -120,7 +117,7 @@ export class McpServer {
     calls: readonly RpcRequest[],
     isBatch: boolean,
   ): Promise<Response> {
-    const { methods, config, bus } = this.#parts;
+    const { methods, config, bus } = this.parts;
     const exchange: Exchange = new Exchange({
       session,
       calls: calls.length,
@@ -140,7 +137,7 @@ export class McpServer {
   #take(message: Exclude<RpcMessage, RpcRequest>, session: McpSession | null): void {
     // Without a session nothing says whose request is meant.
     if (session === null) return;
-    const { methods, bus } = this.#parts;
+    const { methods, bus } = this.parts;
     const key = keyOf(session.id);
     if (message.kind === "reply") {
       if (!methods.reply(key, message)) bus.tell({ kind: "reply", session: key, reply: message });
@@ -169,14 +166,14 @@ export class McpServer {
   async #session(request: Request): Promise<McpSession | null> {
     const id = request.source.header("mcp-session-id");
     if (id === undefined) return null;
-    const session = await this.#parts.sessions.find(id, userOf(request));
+    const session = await this.parts.sessions.find(id, userOf(request));
     if (session === null) throw new RpcError("refused", "there is no such session: begin one with initialize", 404);
     return session;
   }
 
   /** The rest of an exchange. It ends with the last message, or when no worker says any more that it has the exchange. */
   async *#resumed(session: McpSession, exchange: string, after: number, signal: AbortSignal): AsyncGenerator<SseEvent> {
-    const { bus, config } = this.#parts;
+    const { bus, config } = this.parts;
     const key = keyOf(session.id);
     const gone = new AbortController();
     let [last, unanswered] = [after, 0];
@@ -208,7 +205,7 @@ export class McpServer {
    */
   #checkOrigin({ source }: Request): void {
     const origin = source.header("origin");
-    if (origin === undefined || this.#parts.config.origins.includes(origin)) return;
+    if (origin === undefined || this.parts.config.origins.includes(origin)) return;
     if (!isLocal(origin) || !isLocal(`http://${source.header("host") ?? ""}`)) throw httpError("ORIGIN_NOT_ALLOWED");
   }
 }

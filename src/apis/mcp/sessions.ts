@@ -24,41 +24,38 @@ export interface McpSession {
 
 /** Sessions of clients, in the store of the application's sessions: that of all workers, or of all machines. */
 export class McpSessions {
-  readonly #store: SessionStore;
-  readonly #secs: number;
   /** Changes of one session happen one after the other. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
-  constructor(store: SessionStore, secs: number) {
-    this.#store = store;
-    this.#secs = secs;
-  }
+  constructor(
+    private readonly store: SessionStore,
+    private readonly secs: number,
+  ) {}
 
   async begin(data: SessionData): Promise<string> {
     const id = nodeCrypto().randomBytes(24).toString("base64url");
     const now = seconds();
-    await this.#store.set(keyOf(id), { created: now, active: now, data: { ...data } }, this.#secs);
+    await this.store.set(keyOf(id), { created: now, active: now, data: { ...data } }, this.secs);
     return id;
   }
 
   /** Null if there is none, or it is that of another user. */
   async find(id: string, user: string): Promise<McpSession | null> {
-    const stored = id.length > 100 ? null : await this.#store.get(keyOf(id));
+    const stored = id.length > 100 ? null : await this.store.get(keyOf(id));
     const data = stored?.data as unknown as SessionData | undefined;
     if (!stored || data?.user !== user) return null;
     const now = seconds();
-    if (now - stored.active > this.#secs / 4)
-      await this.#store.touch(keyOf(id), { ...stored, active: now }, this.#secs);
+    if (now - stored.active > this.secs / 4) await this.store.touch(keyOf(id), { ...stored, active: now }, this.secs);
     return { id, data };
   }
 
   change({ id, data: { user } }: McpSession, change: (data: SessionData) => Partial<SessionData>): Promise<void> {
     const work = (this.#changes.get(id) ?? Promise.resolve()).then(async () => {
-      const stored = await this.#store.get(keyOf(id));
+      const stored = await this.store.get(keyOf(id));
       const data = stored?.data as unknown as SessionData | undefined;
       if (!stored || data?.user !== user) return;
       const now = seconds();
-      await this.#store.touch(keyOf(id), { ...stored, active: now, data: { ...data, ...change(data) } }, this.#secs);
+      await this.store.touch(keyOf(id), { ...stored, active: now, data: { ...data, ...change(data) } }, this.secs);
     });
     const settled = work
       .catch(() => {})
@@ -70,7 +67,7 @@ export class McpSessions {
   }
 
   async end({ id }: McpSession): Promise<void> {
-    await this.#store.destroy(keyOf(id));
+    await this.store.destroy(keyOf(id));
   }
 }
 

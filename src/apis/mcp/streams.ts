@@ -19,19 +19,15 @@ interface Open {
 
 /** The streams on which clients wait for notifications, one for each session. */
 export class Streams {
-  readonly #bus: Bus;
-  readonly #sessions: McpSessions;
-  readonly #lists: string;
-  readonly #secs: number;
   readonly #open = new Map<string, Open>();
 
   /** `lists` is a hash of the lists: a client that has seen others, of an earlier version of the application, is told. */
-  constructor(bus: Bus, sessions: McpSessions, lists: string, secs: number) {
-    this.#bus = bus;
-    this.#sessions = sessions;
-    this.#lists = lists;
-    this.#secs = secs;
-  }
+  constructor(
+    private readonly bus: Bus,
+    private readonly sessions: McpSessions,
+    private readonly lists: string,
+    private readonly secs: number,
+  ) {}
 
   respond(request: Request, session: McpSession): Response {
     return Response.sse((signal) => this.#events(request, session, signal));
@@ -57,7 +53,7 @@ export class Streams {
 
   /** Ends the stream of a session that is over. */
   end(session: McpSession): void {
-    this.#bus.tell({ kind: "opened", session: keyOf(session.id), stream: "" });
+    this.bus.tell({ kind: "opened", session: keyOf(session.id), stream: "" });
   }
 
   async *#events(request: Request, session: McpSession, signal: AbortSignal): AsyncGenerator<SseEvent> {
@@ -79,15 +75,15 @@ export class Streams {
     };
     this.#open.get(key)?.end();
     this.#open.set(key, stream);
-    this.#bus.tell({ kind: "opened", session: key, stream: stream.id });
+    this.bus.tell({ kind: "opened", session: key, stream: stream.id });
     signal.addEventListener("abort", stream.end);
     request.onAbort(stream.end);
     const unchanged = (): object => ({});
-    const every = Math.min(this.#secs * 500, longestDelay);
-    const touch = setInterval(() => void this.#sessions.change(session, unchanged).catch(() => {}), every).unref();
+    const every = Math.min(this.secs * 500, longestDelay);
+    const touch = setInterval(() => void this.sessions.change(session, unchanged).catch(() => {}), every).unref();
     try {
-      if (session.data.lists !== this.#lists) {
-        await this.#sessions.change(session, () => ({ lists: this.#lists }));
+      if (session.data.lists !== this.lists) {
+        await this.sessions.change(session, () => ({ lists: this.lists }));
         for (const kind of ["tools", "resources", "prompts"]) {
           stream.send(notificationText(`notifications/${kind}/list_changed`));
         }

@@ -35,31 +35,21 @@ interface Made {
 
 /** Values of the application, in the store of the responses and with the same tags. */
 export class DataCache {
-  readonly #store: CacheStore;
-  readonly #calls: StoreCalls;
-  readonly #maxEntrySize: number;
-  readonly #logger: Logger;
   readonly #pace = new Pace();
   /** Values that are being made in this process. */
   readonly #flights = new Map<string, Promise<Made>>();
   readonly #renewals = new PendingWrites();
   #renewing = 0;
-  /** Runs a function outside of the caller's request and transaction, which may be over when it runs. */
-  readonly #detached: <T>(run: () => T) => T;
 
   constructor(
-    store: CacheStore,
-    calls: StoreCalls,
-    maxEntrySize: number,
-    logger: Logger,
-    detached: <T>(run: () => T) => T,
-  ) {
-    this.#store = store;
-    this.#calls = calls;
-    this.#maxEntrySize = maxEntrySize;
-    this.#logger = logger;
-    this.#detached = detached;
-  }
+    private readonly store: CacheStore,
+    private readonly calls: StoreCalls,
+    private readonly maxEntrySize: number,
+    private readonly logger: Logger,
+
+    /** Runs a function outside of the caller's request and transaction, which may be over when it runs. */
+    private readonly detached: <T>(run: () => T) => T,
+  ) {}
 
   async fetch(name: unknown, given: unknown, make: unknown): Promise<unknown> {
     const search = searchOf(name, given, make);
@@ -84,7 +74,7 @@ export class DataCache {
   }
 
   #find({ key }: Search): CacheEntry | undefined | Promise<CacheEntry | undefined> {
-    return this.#calls.try(() => this.#store.find(key, () => undefined), undefined);
+    return this.calls.try(() => this.store.find(key, () => undefined), undefined);
   }
 
   /** Makes the value, or waits for another call that does so. */
@@ -114,9 +104,9 @@ export class DataCache {
     };
     const attempt = async (): Promise<Made | null> => {
       const run = async (): Promise<Made> => (await look()) ?? this.#run(search);
-      return (await this.#store.exclusively!(key, lease, run)) ?? look();
+      return (await this.store.exclusively!(key, lease, run)) ?? look();
     };
-    if (this.#store.exclusively === undefined) return this.#run(search);
+    if (this.store.exclusively === undefined) return this.#run(search);
     const timeoutMs = stale === null ? search.wait : 0;
     const made = await poll(attempt, { first: 20, longest: 250, timeoutMs, signal: undefined });
     return made ?? (stale === null ? this.#run(search) : { entry: stale, kept: false });
@@ -124,12 +114,12 @@ export class DataCache {
 
   async #run(search: Search): Promise<Made> {
     const { key, make } = search;
-    const ticket = await this.#calls.try<number | null>(() => this.#store.begin(key), null);
+    const ticket = await this.calls.try<number | null>(() => this.store.begin(key), null);
     const entry = entryOf(search, await make());
-    if (entry.size > this.#maxEntrySize) {
-      this.#complain(search, new ValueError(`it takes ${entry.size} bytes, and maxEntrySize is ${this.#maxEntrySize}`));
+    if (entry.size > this.maxEntrySize) {
+      this.#complain(search, new ValueError(`it takes ${entry.size} bytes, and maxEntrySize is ${this.maxEntrySize}`));
     } else if (ticket !== null) {
-      return { entry, kept: await this.#calls.try(() => this.#store.put(ticket, key, entry), true) };
+      return { entry, kept: await this.calls.try(() => this.store.put(ticket, key, entry), true) };
     }
     return { entry, kept: true };
   }
@@ -137,7 +127,7 @@ export class DataCache {
   #renew(search: Search, stale: CacheEntry): void {
     if (this.#flights.has(search.key) || this.#renewing >= maxRefreshes) return;
     this.#renewing++;
-    const renewal = this.#detached(() => this.#begin(search, stale)).then(
+    const renewal = this.detached(() => this.#begin(search, stale)).then(
       () => undefined,
       (error: unknown) => this.#complain(search, error),
     );
@@ -147,7 +137,7 @@ export class DataCache {
 
   #complain({ name }: Search, error: unknown): void {
     const fields = this.#pace.next();
-    if (fields) this.#logger.error(`no new value of the key ${show(name)} was cached`, { ...fields, error });
+    if (fields) this.logger.error(`no new value of the key ${show(name)} was cached`, { ...fields, error });
   }
 }
 

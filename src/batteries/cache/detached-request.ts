@@ -1,6 +1,6 @@
 import { receivedBody } from "../../http/body/received-body.js";
 import { Request } from "../../http/request.js";
-import type { IncomingBody, RequestSource } from "../../http/source.js";
+import type { RequestSource } from "../../http/source.js";
 
 /** Fields that concern one client at one moment; a response for everybody must not depend on them. */
 const ofTheMoment = /^(?:if-.*|range|cache-control|pragma)$/i;
@@ -9,7 +9,7 @@ const ofTheMoment = /^(?:if-.*|range|cache-control|pragma)$/i;
 export function detachedRequest(request: Request): Request {
   const { body } = request.source;
   const bytes = body === null ? null : Uint8Array.from(request.bytes());
-  const copy = new Request(new CopiedSource(request.source, bytes));
+  const copy = new Request(copiedSource(request.source, bytes));
   copy.bytesRead = bytes;
   copy.host = request.host;
   copy.pattern = request.pattern;
@@ -20,37 +20,22 @@ export function detachedRequest(request: Request): Request {
   return copy;
 }
 
-class CopiedSource implements RequestSource {
-  readonly method: string;
-  readonly path: string;
-  readonly search: string;
-  readonly remoteAddress: string;
-  readonly secure: boolean;
-  readonly body: IncomingBody | null;
-  readonly wantsWebSocket = false;
-  readonly #lines: readonly string[];
-
-  constructor(source: RequestSource, bytes: Uint8Array | null) {
-    this.body = bytes === null ? null : receivedBody(bytes);
-    this.method = source.method;
-    this.path = source.path;
-    this.search = source.search;
-    this.remoteAddress = source.remoteAddress;
-    this.secure = source.secure;
-    const lines = source.headerLines();
-    this.#lines = lines.filter((_, index) => !ofTheMoment.test(lines[index - (index % 2)]!));
-  }
-
-  header(name: string): string | undefined {
-    const values: string[] = [];
-    for (let i = 0; i < this.#lines.length; i += 2) {
-      if (this.#lines[i]!.toLowerCase() === name) values.push(this.#lines[i + 1]!);
-    }
-    if (values.length === 0) return undefined;
-    return values.join(name === "cookie" ? "; " : ", ");
-  }
-
-  headerLines(): readonly string[] {
-    return this.#lines;
-  }
+function copiedSource(source: RequestSource, bytes: Uint8Array | null): RequestSource {
+  const { method, path, search, remoteAddress, secure } = source;
+  const received = source.headerLines();
+  const lines = received.filter((_, index) => !ofTheMoment.test(received[index - (index % 2)]!));
+  return {
+    method,
+    path,
+    search,
+    remoteAddress,
+    secure,
+    body: bytes === null ? null : receivedBody(bytes),
+    wantsWebSocket: false,
+    header(name) {
+      const values = lines.filter((_, index) => index % 2 === 1 && lines[index - 1]!.toLowerCase() === name);
+      return values.length === 0 ? undefined : values.join(name === "cookie" ? "; " : ", ");
+    },
+    headerLines: () => lines,
+  };
 }

@@ -1,6 +1,5 @@
 import { type Linked, RecencyList } from "../../kit/recency-list.js";
 import { perProcess } from "../../pipeline/shared-stores.js";
-import { InvalidationTimes } from "./invalidation-times.js";
 import type { CacheEntry, CacheStore, FieldOf } from "./store.js";
 
 interface Kept extends Linked<Kept> {
@@ -18,7 +17,6 @@ const maxVariants = 32;
 /** Responses in the memory of one process, up to a number of bytes; the least recently used go first. */
 export class MemoryCacheStore implements CacheStore {
   readonly [perProcess] = true;
-  readonly #maxSize: number;
   /** The newest entry of each key. */
   readonly #byKey = new Map<string, Kept>();
   /** Most tags have one entry, such as the tag of an address: a Set for each would cost more than the entry. */
@@ -30,9 +28,7 @@ export class MemoryCacheStore implements CacheStore {
   #count = 0;
   readonly #invalidated = new InvalidationTimes();
 
-  constructor(maxSize: number) {
-    this.#maxSize = maxSize;
-  }
+  constructor(private readonly maxSize: number) {}
 
   get size(): number {
     return this.#size;
@@ -58,14 +54,14 @@ export class MemoryCacheStore implements CacheStore {
   put(ticket: number, key: string, entry: CacheEntry): boolean {
     if (ticket !== this.#count && this.#invalidated.isAfter(ticket, entry.tags)) return false;
     this.#makePlace(key, entry);
-    if (entry.size > this.#maxSize) return true;
+    if (entry.size > this.maxSize) return true;
     const kept: Kept = { key, entry, next: this.#byKey.get(key) ?? null, newer: null, older: null };
     this.#byKey.set(key, kept);
     for (const tag of entry.tags) this.#addTag(tag, kept);
     this.#recent.add(kept);
     this.#entries++;
     this.#size += entry.size;
-    while (this.#size > this.#maxSize) this.#drop(this.#recent.oldest!);
+    while (this.#size > this.maxSize) this.#drop(this.#recent.oldest!);
     return true;
   }
 
@@ -152,4 +148,35 @@ function isSameVariant(a: CacheEntry, b: CacheEntry): boolean {
     a.vary.length === b.vary.length &&
     a.vary.every(([name, value], index) => name === b.vary[index]![0] && value === b.vary[index]![1])
   );
+}
+
+const places = 4096;
+
+/**
+ * The time of the last invalidation of each tag, in a table of fixed size: some tags, those of addresses, come from
+ * clients. Tags that share a place share their time, so a valid response may count as outdated; never the other way
+ * round.
+ */
+class InvalidationTimes {
+  readonly #times = new Float64Array(places);
+
+  set(tag: string, time: number): void {
+    this.#times[placeOf(tag)] = time;
+  }
+
+  setAll(time: number): void {
+    this.#times.fill(time);
+  }
+
+  /** True if one of the tags may have been invalidated after a time. */
+  isAfter(time: number, tags: readonly string[]): boolean {
+    return tags.some((tag) => this.#times[placeOf(tag)]! > time);
+  }
+}
+
+/** FNV-1a. */
+function placeOf(tag: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < tag.length; i++) hash = Math.imul(hash ^ tag.charCodeAt(i), 0x01000193);
+  return (hash ^ (hash >>> 16)) & (places - 1);
 }

@@ -30,32 +30,29 @@ export const maxRefreshes = 100;
 
 /** Makes new responses in place of stale ones that have just been sent. */
 export class Refresher {
-  readonly #store: CacheStore;
-  readonly #flights: Flights;
-  readonly #calls: StoreCalls;
   #count = 0;
 
-  constructor(store: CacheStore, flights: Flights, calls: StoreCalls) {
-    this.#store = store;
-    this.#flights = flights;
-    this.#calls = calls;
-  }
+  constructor(
+    private readonly store: CacheStore,
+    private readonly flights: Flights,
+    private readonly calls: StoreCalls,
+  ) {}
 
   /** Runs the handler after the response of the request has been sent, unless somebody does so already. */
   later({ key, route, request }: Stale, entry: CacheEntry): void {
-    if (this.#flights.has(key) || this.#count >= maxRefreshes) return;
+    if (this.flights.has(key) || this.#count >= maxRefreshes) return;
     this.#count++;
-    const flight = this.#flights.begin(key);
+    const flight = this.flights.begin(key);
     const copy = detachedRequest(request);
     const timer =
       route.timeout > 0 ? setTimeout(() => copy.abort(httpError("GATEWAY_TIMEOUT")), route.timeout).unref() : undefined;
-    copy.onAbort(() => this.#flights.end(flight, "again"));
+    copy.onAbort(() => this.flights.end(flight, "again"));
     setImmediate(async () => {
       try {
-        this.#flights.end(flight, await this.#refresh(route, copy, key, entry));
+        this.flights.end(flight, await this.#refresh(route, copy, key, entry));
       } catch (error) {
-        this.#calls.complain(error);
-        this.#flights.end(flight, "alone");
+        this.calls.complain(error);
+        this.flights.end(flight, "alone");
       }
       this.#count--;
       clearTimeout(timer);
@@ -64,7 +61,7 @@ export class Refresher {
   }
 
   async #refresh({ next, plan }: CachedRoute, request: Request, key: string, stale: CacheEntry): Promise<Landing> {
-    const ticket = await this.#store.begin();
+    const ticket = await this.store.begin();
     const validation = beginValidation(request, stale);
     const made = await onBehalfOf(request, () => next(request));
     validation?.end();
@@ -72,10 +69,10 @@ export class Refresher {
     for (const name of plan.vary) addVary(response, name);
     const entry = request.personal ? null : entryOf(request, response, plan, key);
     if (entry !== null) {
-      return (await this.#store.put(ticket, key, entry)) ? { entry, status: "HIT" } : "again";
+      return (await this.store.put(ticket, key, entry)) ? { entry, status: "HIT" } : "again";
     }
     discardBody(response);
-    if (response.status < 500) await this.#store.remove(key);
+    if (response.status < 500) await this.store.remove(key);
     return "alone";
   }
 }

@@ -7,12 +7,9 @@ const complaintEvery = 10_000;
 
 /** Calls of a store that may fail: responses and values are then made for each request, and the log says so every ten seconds at most. */
 export class StoreCalls {
-  readonly #logger: Logger;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
-  }
+  constructor(private readonly logger: Logger) {}
 
   /** The result of a call; `otherwise` if it fails. */
   try<T>(call: () => T | Promise<T>, otherwise: T): T | Promise<T> {
@@ -45,6 +42,6 @@ export class StoreCalls {
     const now = performance.now();
     if (now - this.#complainedAt < complaintEvery) return;
     this.#complainedAt = now;
-    this.#logger.error("the store of the cache failed: handlers run for each request", { error });
+    this.logger.error("the store of the cache failed: handlers run for each request", { error });
   }
 }

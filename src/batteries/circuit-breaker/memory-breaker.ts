@@ -21,9 +21,6 @@ export interface BreakerView {
 
 /** The states of a circuit and the transitions between them. */
 export class MemoryBreaker implements Breaker {
-  readonly #policy: BreakerPolicy;
-  readonly #onChange: (state: BreakerState) => void;
-  readonly #clock: () => number;
   #state: BreakerState = "closed";
   /**
    * Each admitted call carries the number of the state in which it was admitted. A report that arrives after the state
@@ -36,21 +33,17 @@ export class MemoryBreaker implements Breaker {
   #openedAt = 0;
 
   constructor(
-    policy: BreakerPolicy,
-    onChange: (state: BreakerState) => void,
-    clock: () => number = () => performance.now(),
-  ) {
-    this.#policy = policy;
-    this.#onChange = onChange;
-    this.#clock = clock;
-  }
+    private readonly policy: BreakerPolicy,
+    private readonly onChange: (state: BreakerState) => void,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
 
   admit(): Admission {
     if (this.#state === "closed") return this.#pass;
     const waitMs = this.#remaining();
     if (waitMs > 0) return { ticket: 0, waitMs };
     if (this.#state === "open") this.#become("half-open");
-    if (this.#probes >= this.#policy.halfOpenTarget) return { ticket: 0, waitMs: probesBusyMs };
+    if (this.#probes >= this.policy.halfOpenTarget) return { ticket: 0, waitMs: probesBusyMs };
     this.#probes++;
     return this.#pass;
   }
@@ -59,7 +52,7 @@ export class MemoryBreaker implements Breaker {
     if (ticket !== this.#pass.ticket) return;
     if (this.#state === "half-open") this.#reportProbe(outcome);
     else if (outcome === "success") this.#failures = 0;
-    else if (outcome === "failure" && ++this.#failures >= this.#policy.failureThreshold) this.#become("open");
+    else if (outcome === "failure" && ++this.#failures >= this.policy.failureThreshold) this.#become("open");
   }
 
   /** The state for another process, which admits requests by it: the ticket, and the time for which it is open. */
@@ -70,7 +63,7 @@ export class MemoryBreaker implements Breaker {
   snapshot(): BreakerSnapshot {
     const waitMs = this.#remaining();
     return {
-      route: this.#policy.route,
+      route: this.policy.route,
       state: this.#state === "open" && waitMs === 0 ? "half-open" : this.#state,
       failures: this.#failures,
       successes: this.#successes,
@@ -81,7 +74,7 @@ export class MemoryBreaker implements Breaker {
   #reportProbe(outcome: Outcome): void {
     this.#probes--;
     if (outcome === "failure") this.#become("open");
-    else if (outcome === "success" && ++this.#successes >= this.#policy.halfOpenTarget) this.#become("closed");
+    else if (outcome === "success" && ++this.#successes >= this.policy.halfOpenTarget) this.#become("closed");
   }
 
   #become(state: BreakerState): void {
@@ -90,14 +83,14 @@ export class MemoryBreaker implements Breaker {
     this.#failures = 0;
     this.#successes = 0;
     this.#probes = 0;
-    if (state === "open") this.#openedAt = this.#clock();
-    this.#onChange(state);
+    if (state === "open") this.#openedAt = this.clock();
+    this.onChange(state);
   }
 
   /** Milliseconds for which the circuit stays open. */
   #remaining(): number {
     if (this.#state !== "open") return 0;
-    return Math.max(0, this.#openedAt + this.#policy.resetMs - this.#clock());
+    return Math.max(0, this.#openedAt + this.policy.resetMs - this.clock());
   }
 }
 

@@ -33,13 +33,10 @@ export function etag(args: readonly unknown[]): Middleware {
 const maxRemembered = 8 * 1024;
 
 class RouteEtag implements Middleware {
-  readonly #maxSize: number;
   #lastBody = "";
   #lastTag = "";
 
-  constructor(maxSize: number) {
-    this.#maxSize = maxSize;
-  }
+  constructor(private readonly maxSize: number) {}
 
   // The pipeline spreads a route's middleware, which copies own properties only.
   readonly after = (request: Request, response: Response): void => {
@@ -59,7 +56,7 @@ class RouteEtag implements Middleware {
     const { body, status } = response;
     // The tag of a part would be that of the whole, which is not here.
     if (status === 206 || (typeof body !== "string" && !(body instanceof Uint8Array))) return undefined;
-    if (body.length === 0 || body.length > this.#maxSize) return undefined;
+    if (body.length === 0 || body.length > this.maxSize) return undefined;
     const tag = body === this.#lastBody ? this.#lastTag : this.#makeTag(body);
     response.addField("ETag", tag);
     return tag;

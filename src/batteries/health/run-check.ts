@@ -16,14 +16,11 @@ export function runCheck(check: RegisteredCheck, settings: CheckSettings): Promi
 
 /** State that one run of a check leaves to the next. */
 class CheckRuns {
-  readonly #registered: RegisteredCheck;
   #running: Promise<CheckOutcome> | null = null;
   #last: { readonly outcome: CheckOutcome; readonly at: number } | null = null;
   #status: HealthStatus = "UP";
 
-  constructor(registered: RegisteredCheck) {
-    this.#registered = registered;
-  }
+  constructor(private readonly registered: RegisteredCheck) {}
 
   run(settings: CheckSettings): Promise<CheckOutcome> {
     const last = this.#last;
@@ -41,7 +38,7 @@ class CheckRuns {
     let message: string | undefined;
     let thrown: unknown;
     try {
-      ({ status, message } = readResult(this.#registered.name, await this.#bounded()));
+      ({ status, message } = readResult(this.registered.name, await this.#bounded()));
     } catch (error) {
       thrown = error;
       status = "DOWN";
@@ -53,13 +50,13 @@ class CheckRuns {
       ...(message !== undefined && { message: hideUrlPasswords(message) }),
     };
     this.#last = { outcome, at: performance.now() };
-    if (status !== this.#status) settings.onChange(this.#registered.name, outcome, thrown);
+    if (status !== this.#status) settings.onChange(this.registered.name, outcome, thrown);
     this.#status = status;
     return outcome;
   }
 
   #bounded(): Promise<HealthResult> {
-    const { check, timeout } = this.#registered;
+    const { check, timeout } = this.registered;
     const abort = new AbortController();
     const late = (): never => {
       const error = new TimeUp(`it did not answer within ${timeout} s`);

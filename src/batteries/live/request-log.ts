@@ -39,13 +39,10 @@ const maxCauses = 4;
 
 /** The last requests; the oldest make room for new ones. */
 export class LiveRequestLog {
-  readonly #size: number;
   #entries: LiveRequest[] = [];
   #last = 0;
 
-  constructor(size: number) {
-    this.#size = size;
-  }
+  constructor(private readonly size: number) {}
 
   get last(): number {
     return this.#last;
@@ -54,12 +51,12 @@ export class LiveRequestLog {
   add(request: Request, response: Response, ms: number): void {
     this.#entries.push(entryOf(request, response, ms, ++this.#last));
     // In one go now and then: cheaper than for each request.
-    if (this.#entries.length >= this.#size * 2) this.#entries = this.#entries.slice(-this.#size);
+    if (this.#entries.length >= this.size * 2) this.#entries = this.#entries.slice(-this.size);
   }
 
   /** The newest after number `n`, oldest first; at most `limit`. */
-  since(n: number, limit: number = this.#size): LiveRequest[] {
-    const count = Math.min(this.#last - n, limit, this.#size, this.#entries.length);
+  since(n: number, limit: number = this.size): LiveRequest[] {
+    const count = Math.min(this.#last - n, limit, this.size, this.#entries.length);
     return count <= 0 ? [] : this.#entries.slice(-count);
   }
 }

@@ -46,7 +46,6 @@ const keptLonger = 5000;
  * added to those of the oldest living one, and between two rounds all workers show the result of the last one.
  */
 export class WorkerMetrics {
-  readonly #options: WorkerMetricsOptions;
   readonly #self: Worker = { pid: process.pid, since: Math.round(performance.timeOrigin) };
   readonly #others = new Map<string, Message>();
   #inheritance: readonly Family[] = [];
@@ -65,12 +64,10 @@ export class WorkerMetrics {
   #unsubscribe: (() => void) | null = null;
   #hello: NodeJS.Timeout | undefined;
 
-  constructor(options: WorkerMetricsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: WorkerMetricsOptions) {}
 
   start(): void {
-    const { channel, patience } = this.#options;
+    const { channel, patience } = this.options;
     if (!channel.open) return;
     this.#unsubscribe = channel.subscribe(topic, (message) => void this.#hear(message as Message));
     // A new worker gets the metrics of the others once the supervisor has noticed that it serves.
@@ -104,7 +101,7 @@ export class WorkerMetrics {
     const answered = this.#listen(ask);
     if (!this.#sending) await this.#publish({ ask });
     const heard = await answered;
-    const complete = heard.size >= this.#options.workers - 1;
+    const complete = heard.size >= this.options.workers - 1;
     this.#keptUntil = this.#now() + (complete ? keptFor : keptLonger);
     return this.#merge(heard);
   }
@@ -127,9 +124,9 @@ export class WorkerMetrics {
         this.#waiting = null;
         resolve(heard);
       };
-      const timer = setTimeout(done, this.#options.patience);
+      const timer = setTimeout(done, this.options.patience);
       this.#waiting = { ask, heard, done };
-      if (this.#options.workers <= 1) done();
+      if (this.options.workers <= 1) done();
     });
   }
 
@@ -145,7 +142,7 @@ export class WorkerMetrics {
     const waiting = this.#waiting;
     if (waiting === null || message.reply !== waiting.ask) return;
     waiting.heard.add(key);
-    if (waiting.heard.size >= this.#options.workers - 1) waiting.done();
+    if (waiting.heard.size >= this.options.workers - 1) waiting.done();
   }
 
   async #publish(about: { ask?: string; reply?: string }): Promise<void> {
@@ -154,13 +151,13 @@ export class WorkerMetrics {
     this.#merged = null;
     const message: Message = { ...this.#self, ...about, families: this.#told, inherited: this.#inherited };
     this.#sending = true;
-    this.#sent = this.#options.channel.publish(topic, message).then(() => {
+    this.#sent = this.options.channel.publish(topic, message).then(() => {
       this.#sending = false;
     });
   }
 
   async #own(): Promise<Family[]> {
-    const families = await this.#options.collect();
+    const families = await this.options.collect();
     return this.#inheritance.length === 0 ? [...families] : mergeFamilies([families, this.#inheritance]);
   }
 
@@ -177,11 +174,11 @@ export class WorkerMetrics {
   }
 
   #now(): number {
-    return (this.#options.clock ?? (() => performance.now()))();
+    return (this.options.clock ?? (() => performance.now()))();
   }
 
   #isAlive(pid: number): boolean {
-    return (this.#options.isAlive ?? isAlive)(pid);
+    return (this.options.isAlive ?? isAlive)(pid);
   }
 }
 

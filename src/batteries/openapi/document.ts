@@ -1,10 +1,8 @@
-import type { Guard } from "../../guards/guard.js";
-import type { Middleware } from "../../pipeline/middleware.js";
 import type { RouteDefinition } from "../../routing/definition.js";
 import { jsonSchemaOf } from "../../validation/json-schema.js";
 import { isStandardSchema } from "../../validation/standard-schema.js";
 import { ErrorResponses } from "./error-responses.js";
-import { type Enabled, operationOf, type Surroundings, socketOf, tagsOf } from "./operation.js";
+import { type Api, operationOf, type Surroundings, socketOf, tagsOf } from "./operation.js";
 import { derivedId, OperationIds, pascalCase } from "./operation-id.js";
 import type { OpenapiSettings } from "./options.js";
 import { Paths, shapeOf, templateOf } from "./paths.js";
@@ -12,22 +10,12 @@ import { SchemaComponents } from "./schema-components.js";
 import { SecuritySchemes } from "./security.js";
 import type { OpenApiDocument, OpenApiInfo, OpenApiObject } from "./types.js";
 
-/** An application as its documentation sees it. */
-export interface Api {
-  readonly routes: readonly RouteDefinition[];
-  readonly middleware: readonly Middleware[];
-  readonly guards: readonly Guard[];
-  readonly enabled: Enabled;
-}
-
 /** The OpenAPI 3.1 document of an application. Routes that are hidden, or not for users, are not in it. */
 export function openApiDocument(api: Api, settings: OpenapiSettings): OpenApiDocument {
   const routes = api.routes.filter((route) => route.options.hidden !== true && route.internal !== true);
   const components = new SchemaComponents(schemaNames(routes, settings.schemas));
   const around: Surroundings = {
-    middleware: api.middleware,
-    guards: api.guards,
-    enabled: api.enabled,
+    ...api,
     components,
     errors: new ErrorResponses(components),
     security: new SecuritySchemes(),

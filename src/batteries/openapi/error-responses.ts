@@ -77,12 +77,9 @@ const kinds = {
 
 /** The error responses that a document shares. */
 export class ErrorResponses {
-  readonly #components: SchemaComponents;
   readonly #used = new Map<string, OpenApiObject>();
 
-  constructor(components: SchemaComponents) {
-    this.#components = components;
-  }
+  constructor(private readonly components: SchemaComponents) {}
 
   statusOf(kind: ErrorKind): number {
     return kinds[kind][0];
@@ -99,7 +96,7 @@ export class ErrorResponses {
 
   /** The body of an error unless a route says otherwise: problem details. */
   problem(status: number, description: string): OpenApiObject {
-    const schema = this.#components.add("Problem", schemas.Problem);
+    const schema = this.components.add("Problem", schemas.Problem);
     return { description, content: { "application/problem+json": { schema, example: problemExample(status) } } };
   }
 
@@ -124,7 +121,7 @@ export class ErrorResponses {
 
   #content(kind: ErrorKind): OpenApiObject {
     const [status, name] = kinds[kind];
-    const schema = this.#components.add(name, schemas[name]);
+    const schema = this.components.add(name, schemas[name]);
     if (name === "Problem") return { "application/problem+json": { schema, example: problemExample(status) } };
     return { "application/json": { schema, example: examples[name] } };
   }

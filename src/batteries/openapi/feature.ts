@@ -6,8 +6,8 @@ import type { StandardSchema } from "../../validation/standard-schema.js";
 import { breaksAllCircuits } from "../circuit-breaker/feature.js";
 import { refusesForgedRequests } from "../csrf/feature.js";
 import { limitsAllRoutes } from "../rate-limit/feature.js";
-import type { Api } from "./document.js";
 import { areResponses, type DocumentedResponse } from "./documented-response.js";
+import type { Api } from "./operation.js";
 import { type OpenapiOptions, type OpenapiSettings, openapiOptions } from "./options.js";
 import type { OpenApiDocument } from "./types.js";
 

@@ -20,12 +20,16 @@ export interface Enabled {
   readonly csrf: boolean;
 }
 
-/** Sources of an operation, beside its route. */
-export interface Surroundings {
-  /** Of the whole application. */
+/** An application as its documentation sees it. */
+export interface Api {
+  readonly routes: readonly RouteDefinition[];
   readonly middleware: readonly Middleware[];
   readonly guards: readonly Guard[];
   readonly enabled: Enabled;
+}
+
+/** Sources of an operation, beside its route. */
+export interface Surroundings extends Api {
   readonly components: SchemaComponents;
   readonly errors: ErrorResponses;
   readonly security: SecuritySchemes;

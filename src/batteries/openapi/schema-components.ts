@@ -14,13 +14,10 @@ export function isAnySchema(value: unknown): value is AnySchema {
 
 /** The schemas that a document shares. Input and output of one name have two schemas only where they differ. */
 export class SchemaComponents {
-  readonly #names: ReadonlyMap<unknown, string>;
   readonly #entries = new Map<string, { input?: JsonSchema; output?: JsonSchema }>();
 
   /** `names` holds the schemas that are shared under a name of the application's choice. */
-  constructor(names: ReadonlyMap<unknown, string>) {
-    this.#names = names;
-  }
+  constructor(private readonly names: ReadonlyMap<unknown, string>) {}
 
   /** A schema as it stands in the document: a reference when it has a name. `hint` names what needs one and has none. */
   use(schema: AnySchema, direction: Direction, hint: string): JsonSchema {
@@ -64,13 +61,13 @@ export class SchemaComponents {
 
   #convert(schema: AnySchema, direction: Direction): JsonSchema {
     if (isDescribed(schema)) return describe(schema, direction);
-    const { $schema: _, ...root } = jsonSchemaOf(schema, direction, this.#names) ?? {};
+    const { $schema: _, ...root } = jsonSchemaOf(schema, direction, this.names) ?? {};
     return root;
   }
 
   #nameOf(schema: AnySchema, root: JsonSchema): string | undefined {
     if (typeof root["$ref"] === "string") return undefined;
-    const given = this.#names.get(schema);
+    const given = this.names.get(schema);
     if (given !== undefined) return given;
     const title = root["title"];
     return typeof title === "string" && componentName.test(title) && "type" in root ? title : undefined;

@@ -16,44 +16,40 @@ export const maxGroups = 64;
  * window then costs no more memory, and a request waits longer than necessary by that part at most.
  */
 export class SlidingWindows implements LendingLimiter {
-  readonly #windowMs: number;
-  readonly #windows: RecentMap<Window>;
-  readonly #clock: () => number;
-
   /** The map must keep what was used within two windows. */
-  constructor(windowMs: number, windows: RecentMap<Window>, clock: () => number = () => performance.now()) {
-    this.#windowMs = windowMs;
-    this.#windows = windows;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly windowMs: number,
+    private readonly windows: RecentMap<Window>,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
 
   take(key: string, limit: number, cost = 1): RateVerdict {
-    const now = this.#clock();
-    let window = this.#windows.get(key, now);
+    const now = this.clock();
+    let window = this.windows.get(key, now);
     if (window === undefined) {
       window = { total: 0, log: [] };
-      this.#windows.add(key, window, now);
+      this.windows.add(key, window, now);
     }
     this.#forget(window, now);
-    return takeFrom(window, now, this.#windowMs, limit, cost);
+    return takeFrom(window, now, this.windowMs, limit, cost);
   }
 
   look(key: string, limit: number): { remaining: number; resetMs: number } {
-    const now = this.#clock();
-    const window = this.#windows.get(key, now);
+    const now = this.clock();
+    const window = this.windows.get(key, now);
     if (window !== undefined) this.#forget(window, now);
     if (window === undefined || window.total === 0) return { remaining: limit, resetMs: 0 };
-    const resetMs = window.log[window.log.length - 2]! + this.#windowMs - now;
+    const resetMs = window.log[window.log.length - 2]! + this.windowMs - now;
     return { remaining: Math.max(0, limit - window.total), resetMs };
   }
 
   /** Only where requests are counted together: they have the time of their part's end, up to which the loan holds. */
   lend(key: string, limit: number, tokens: number): Loan | null {
-    const now = this.#clock();
-    const window = this.#windows.get(key, now);
+    const now = this.clock();
+    const window = this.windows.get(key, now);
     if (window === undefined || limit <= maxGroups) return null;
     const { log } = window;
-    const basis = endOfPart(now, this.#windowMs);
+    const basis = endOfPart(now, this.windowMs);
     const count = Math.min(tokens, limit - window.total);
     if (count < 1 || log[log.length - 2] !== basis) return null;
     log[log.length - 1]! += count;
@@ -62,7 +58,7 @@ export class SlidingWindows implements LendingLimiter {
   }
 
   settle(key: string, { basis }: Loan, unused: number): void {
-    const window = this.#windows.get(key, this.#clock());
+    const window = this.windows.get(key, this.clock());
     if (window === undefined) return;
     const { log } = window;
     for (let i = log.length - 2; i >= 0 && log[i]! >= basis; i -= 2) {
@@ -76,7 +72,7 @@ export class SlidingWindows implements LendingLimiter {
 
   #forget(window: Window, now: number): void {
     const { log } = window;
-    const horizon = now - this.#windowMs;
+    const horizon = now - this.windowMs;
     let gone = 0;
     while (gone < log.length && log[gone]! <= horizon) {
       window.total -= log[gone + 1]!;

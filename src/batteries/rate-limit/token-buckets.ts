@@ -11,42 +11,38 @@ interface Bucket {
 
 /** Token buckets: `limit` requests at once, refilled evenly over the window. */
 export class TokenBuckets implements LendingLimiter {
-  readonly #windowMs: number;
-  readonly #buckets: RecentMap<Bucket>;
-  readonly #clock: () => number;
-
-  constructor(windowMs: number, buckets: RecentMap<Bucket>, clock: () => number = () => performance.now()) {
-    this.#windowMs = windowMs;
-    this.#buckets = buckets;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly windowMs: number,
+    private readonly buckets: RecentMap<Bucket>,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
 
   take(key: string, limit: number, cost = 1): RateVerdict {
-    const now = this.#clock();
-    let bucket = this.#buckets.get(key, now);
+    const now = this.clock();
+    let bucket = this.buckets.get(key, now);
     if (bucket === undefined) {
       bucket = { fullAt: now, lent: 0 };
-      this.#buckets.add(key, bucket, now);
+      this.buckets.add(key, bucket, now);
     }
-    const verdict = takeOf(Math.max(bucket.lent, bucket.fullAt - now), this.#windowMs, limit, cost);
+    const verdict = takeOf(Math.max(bucket.lent, bucket.fullAt - now), this.windowMs, limit, cost);
     if (verdict.allowed) bucket.fullAt = now + verdict.resetMs;
     return verdict;
   }
 
   look(key: string, limit: number): { remaining: number; resetMs: number } {
-    const now = this.#clock();
-    const bucket = this.#buckets.get(key, now);
+    const now = this.clock();
+    const bucket = this.buckets.get(key, now);
     const missing = bucket === undefined ? 0 : Math.max(0, bucket.lent, bucket.fullAt - now);
-    return { remaining: Math.floor(((this.#windowMs - missing) / this.#windowMs) * limit + 0.001), resetMs: missing };
+    return { remaining: Math.floor(((this.windowMs - missing) / this.windowMs) * limit + 0.001), resetMs: missing };
   }
 
   lend(key: string, limit: number, tokens: number): Loan | null {
-    const now = this.#clock();
-    const bucket = this.#buckets.get(key, now);
+    const now = this.clock();
+    const bucket = this.buckets.get(key, now);
     if (bucket === undefined) return null;
-    const basis = this.#windowMs / limit;
+    const basis = this.windowMs / limit;
     const missing = Math.max(bucket.lent, bucket.fullAt - now);
-    const count = Math.min(tokens, Math.floor((this.#windowMs - missing) / basis));
+    const count = Math.min(tokens, Math.floor((this.windowMs - missing) / basis));
     if (count < 1) return null;
     bucket.fullAt = now + missing + count * basis;
     bucket.lent += count * basis;
@@ -54,8 +50,8 @@ export class TokenBuckets implements LendingLimiter {
   }
 
   settle(key: string, { tokens, basis }: Loan, unused: number): void {
-    const now = this.#clock();
-    const bucket = this.#buckets.get(key, now);
+    const now = this.clock();
+    const bucket = this.buckets.get(key, now);
     if (bucket === undefined) return;
     const missing = Math.max(bucket.lent, bucket.fullAt - now);
     bucket.lent = Math.max(0, bucket.lent - tokens * basis);

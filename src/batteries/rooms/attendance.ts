@@ -4,11 +4,7 @@ import type { RoomListener, StoredMember, StoredMembers } from "./store.js";
 export class Attendance<Owner> {
   readonly #rooms = new Map<string, Map<string, { readonly owner: Owner; readonly info: string }>>();
 
-  readonly #changed: RoomListener["changed"];
-
-  constructor(changed: RoomListener["changed"]) {
-    this.#changed = changed;
-  }
+  constructor(private readonly changed: RoomListener["changed"]) {}
 
   enter(room: string, member: StoredMember, owner: Owner): void {
     const { id, info } = member;
@@ -16,7 +12,7 @@ export class Attendance<Owner> {
     const isNew = !members?.has(id);
     if (members === undefined) this.#rooms.set(room, new Map([[id, { owner, info }]]));
     else members.set(id, { owner, info });
-    if (isNew) this.#changed(room, "joined", member);
+    if (isNew) this.changed(room, "joined", member);
   }
 
   exit(room: string, id: string): void {
@@ -25,7 +21,7 @@ export class Attendance<Owner> {
     if (members === undefined || member === undefined) return;
     members.delete(id);
     if (members.size === 0) this.#rooms.delete(room);
-    this.#changed(room, "left", { id, info: member.info });
+    this.changed(room, "left", { id, info: member.info });
   }
 
   /** Removes everybody that an owner has brought. */

@@ -62,14 +62,11 @@ interface Waiting<Item> {
 
 /** Messages that wait for one client, up to a number of bytes. */
 export class ClientBuffer<Item> {
-  readonly #limits: BufferLimits;
   readonly #items: Waiting<Item>[] = [];
   #size = 0;
   #draining: Deferred<void> | null = null;
 
-  constructor(limits: BufferLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: BufferLimits) {}
 
   get isEmpty(): boolean {
     return this.#items.length === 0;
@@ -79,9 +76,9 @@ export class ClientBuffer<Item> {
   push(item: Item, size: number): boolean {
     this.#items.push({ item, size });
     this.#size += size;
-    if (this.#size <= this.#limits.maxBuffered) return true;
-    if (this.#limits.onSlow === "disconnect") return this.#items.length === 1;
-    while (this.#size > this.#limits.maxBuffered && this.#items.length > 1) this.shift();
+    if (this.#size <= this.limits.maxBuffered) return true;
+    if (this.limits.onSlow === "disconnect") return this.#items.length === 1;
+    while (this.#size > this.limits.maxBuffered && this.#items.length > 1) this.shift();
     return true;
   }
 
@@ -105,7 +102,7 @@ export class ClientBuffer<Item> {
   }
 
   get #isRoomy(): boolean {
-    return this.#size <= this.#limits.maxBuffered / 2;
+    return this.#size <= this.limits.maxBuffered / 2;
   }
 
   #settle(): void {

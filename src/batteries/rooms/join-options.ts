@@ -57,11 +57,16 @@ export const readSendOptions = checkedOptions<SendOptions>({
 
 const maxInfo = 1024;
 
-export interface JoinSettings {
-  readonly info: string;
+/** A client that enters a room. */
+export interface Entering {
+  /** The id of the last message that the client has; null if it does not come back. */
   readonly after: number | null;
-  readonly envelope: boolean;
+  readonly info: string;
   readonly presence: boolean;
+}
+
+export interface JoinSettings extends Entering {
+  readonly envelope: boolean;
 }
 
 export function readJoinOptions(given?: JoinOptions): JoinSettings {
@@ -70,12 +75,9 @@ export function readJoinOptions(given?: JoinOptions): JoinSettings {
   return { info: infoText(info), after: readEventId(after), envelope, presence };
 }
 
-export interface StreamSettings {
-  readonly info: string;
-  readonly after: number | null;
+export interface StreamSettings extends Entering {
   readonly heartbeat: number | undefined;
   readonly retry: number | undefined;
-  readonly presence: boolean;
 }
 
 export function readStreamOptions(given?: StreamOptions): StreamSettings {

@@ -15,7 +15,6 @@ interface Told {
  * arrive in their order.
  */
 export class Presence {
-  readonly #fetch: () => StoredMembers | Promise<StoredMembers>;
   readonly #clients = new Map<string, Told>();
   /** Clients without a list. */
   #fresh = new Set<string>();
@@ -23,9 +22,7 @@ export class Presence {
   #changes: [MemberChange, StoredMember][] | null = null;
   #listing: Promise<void> = Promise.resolve();
 
-  constructor(fetch: () => StoredMembers | Promise<StoredMembers>) {
-    this.#fetch = fetch;
-  }
+  constructor(private readonly fetch: () => StoredMembers | Promise<StoredMembers>) {}
 
   /** Resolves when the client has got the list. */
   add(id: string, client: RoomClient): Promise<void> {
@@ -74,7 +71,7 @@ export class Presence {
     const changes: [MemberChange, StoredMember][] = (this.#changes = []);
     let list: StoredMembers;
     try {
-      list = await this.#fetch();
+      list = await this.fetch();
     } catch (error) {
       for (const id of served) if (this.#clients.has(id)) this.#fresh.add(id);
       throw error;

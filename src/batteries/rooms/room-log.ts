@@ -14,15 +14,12 @@ const overhead = 64;
 
 /** The last messages of rooms, in memory. The rooms that were sent to longest ago go first. */
 export class RoomLog {
-  readonly #limits: RoomLimits;
   /** Least recent first. */
   readonly #logs = new Map<string, Log>();
   #size = 0;
   #lastId = 0;
 
-  constructor(limits: RoomLimits) {
-    this.#limits = limits;
-  }
+  constructor(private readonly limits: RoomLimits) {}
 
   get rooms(): number {
     return this.#logs.size;
@@ -32,7 +29,7 @@ export class RoomLog {
     // By the clock, so that ids continue growing when the process is started again.
     this.#lastId = Math.max(this.#lastId + 1, Math.floor(Date.now() * 1000));
     const message = { id: this.#lastId, text };
-    const { history, maxRooms } = this.#limits;
+    const { history, maxRooms } = this.limits;
     if (history === 0) return message;
     // A new log says nothing of the messages before it: it may have been dropped, or the process started again.
     const log = this.#alive(room) ?? { messages: [], dropped: message.id - 1, size: 0, sentAt: 0 };
@@ -56,7 +53,7 @@ export class RoomLog {
 
   #alive(room: string): Log | undefined {
     const log = this.#logs.get(room);
-    if (log === undefined || performance.now() - log.sentAt < this.#limits.keepMs) return log;
+    if (log === undefined || performance.now() - log.sentAt < this.limits.keepMs) return log;
     this.#drop(room, log);
     return undefined;
   }

@@ -9,6 +9,7 @@ import { ValueError } from "../../kit/value-error.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { RoomClient } from "./client.js";
 import {
+  type Entering,
   type JoinOptions,
   readEventId,
   readJoinOptions,
@@ -35,13 +36,6 @@ interface Joined {
 interface Entry {
   readonly id: string;
   readonly leave: () => void;
-}
-
-interface Entering {
-  /** The id of the last message that the client has; null if it does not come back. */
-  readonly after: number | null;
-  readonly info: string;
-  readonly presence: boolean;
 }
 
 /** The rooms of an application. */

@@ -49,29 +49,25 @@ export class SocketOutput {
 
 /** A WebSocket in a room. */
 export class SocketClient implements RoomClient {
-  readonly #output: SocketOutput;
-  readonly #hasEnvelope: boolean;
-  readonly #room: string;
-
-  constructor(output: SocketOutput, room: string, hasEnvelope: boolean) {
-    this.#output = output;
-    this.#room = room;
-    this.#hasEnvelope = hasEnvelope;
-  }
+  constructor(
+    private readonly output: SocketOutput,
+    private readonly room: string,
+    private readonly hasEnvelope: boolean,
+  ) {}
 
   deliver(delivery: Delivery): void {
-    this.#output.send(this.#hasEnvelope ? delivery.envelope : delivery.text);
+    this.output.send(this.hasEnvelope ? delivery.envelope : delivery.text);
   }
 
   missed(): void {
-    if (this.#hasEnvelope) this.#output.send(JSON.stringify({ room: this.#room, gap: true }));
+    if (this.hasEnvelope) this.output.send(JSON.stringify({ room: this.room, gap: true }));
   }
 
   tell(event: string, data: string): void {
-    this.#output.send(`{"room":${JSON.stringify(this.#room)},"${event}":${data}}`);
+    this.output.send(`{"room":${JSON.stringify(this.room)},"${event}":${data}}`);
   }
 
   drained(): Promise<void> | null {
-    return this.#output.drained();
+    return this.output.drained();
   }
 }

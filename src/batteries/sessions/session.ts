@@ -1,6 +1,7 @@
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import type { StoredSession } from "./store.js";
 
 /** The data of sessions. Declare the keys by merging into this interface. */
 export interface SessionData {
@@ -8,13 +9,9 @@ export interface SessionData {
 }
 
 /** A session that was found for a request. Times are in seconds since 1970. */
-export interface LoadedSession {
+export interface LoadedSession extends StoredSession {
   /** The secret that only the client has. */
   readonly token: string;
-  readonly created: number;
-  readonly active: number;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly owner?: string;
 }
 
 /** Data of one client between its requests. Values are kept as JSON. */
@@ -116,14 +113,10 @@ export class Session {
 /** "new" has a token that the client does not have yet. */
 export type SessionOutcome =
   | { readonly kind: "nothing" | "ended"; readonly previous: LoadedSession | null }
-  | {
+  | (Omit<LoadedSession, "active"> & {
       readonly kind: "new" | "same" | "changed";
       readonly previous: LoadedSession | null;
-      readonly token: string;
-      readonly created: number;
-      readonly data: Readonly<Record<string, unknown>>;
-      readonly owner?: string;
-    };
+    });
 
 /** Checks the id of a user. */
 export function sessionOwner(user: unknown, call: string): string {

@@ -1,16 +1,13 @@
 /** The standard `OTEL_*` variables. By their specification a wrong value is reported and ignored, and never an error. */
 export class Environment {
-  readonly #variables: NodeJS.ProcessEnv;
   /** Values that were ignored, in words. They are not shown: headers hold keys. */
   readonly warnings: string[] = [];
 
-  constructor(variables: NodeJS.ProcessEnv = process.env) {
-    this.#variables = variables;
-  }
+  constructor(private readonly variables: NodeJS.ProcessEnv = process.env) {}
 
   /** The value; an empty one counts as not set. */
   text(name: string): string | undefined {
-    const value = this.#variables[name]?.trim();
+    const value = this.variables[name]?.trim();
     return value === "" ? undefined : value;
   }
 

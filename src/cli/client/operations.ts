@@ -17,19 +17,17 @@ const methods = ["get", "head", "options", "post", "put", "patch", "delete"] as 
 
 /** Writes the types of operations, from a document. */
 export class OperationTypes {
-  readonly #document: Node;
-  readonly #names: TypeNames;
   /** `GET /prices` for each event stream whose data is JSON. */
   readonly jsonStreams: string[] = [];
 
-  constructor(document: Node, names: TypeNames) {
-    this.#document = document;
-    this.#names = names;
-  }
+  constructor(
+    private readonly document: Node,
+    private readonly names: TypeNames,
+  ) {}
 
   /** The interface of all operations, by path and method. Sorted, so that the order of routes makes no difference. */
   operations(): string {
-    const paths = Object.entries(nodeOf(this.#document["paths"])).sort(byName);
+    const paths = Object.entries(nodeOf(this.document["paths"])).sort(byName);
     const members = paths.flatMap(([path, item]) => {
       const found = methods.flatMap((method) => this.#operation(path, method, nodeOf(item)[method]));
       return found.length === 0 ? [] : [{ name: key(path), type: block(found, "  ") }];
@@ -39,7 +37,7 @@ export class OperationTypes {
 
   /** The interface of WebSockets by path. */
   sockets(): string {
-    const paths = Object.entries(nodeOf(this.#document["x-websockets"])).sort(byName);
+    const paths = Object.entries(nodeOf(this.document["x-websockets"])).sort(byName);
     const members = paths.map(([path, socket]) => ({
       name: key(path),
       type: objectType(this.#parameters(nodeOf(socket), ["path", "query"], "  "), "  "),
@@ -72,10 +70,10 @@ export class OperationTypes {
       const name = memberOfPlace[place];
       const [only] = found;
       if (found.length === 1 && isSpread(only!)) {
-        return [{ name, type: typeOf(only!["schema"], this.#names, inner), optional: true }];
+        return [{ name, type: typeOf(only!["schema"], this.names, inner), optional: true }];
       }
       const members = found.map((parameter) => {
-        const type = typeOf(parameter["schema"], this.#names, inner);
+        const type = typeOf(parameter["schema"], this.names, inner);
         const optional = parameter["required"] !== true;
         const comment = commentOf(parameter);
         // A filter that is not set is often undefined.
@@ -97,9 +95,9 @@ export class OperationTypes {
     const optional = body["required"] !== true;
     const content = Object.entries(nodeOf(body["content"]));
     const form = content.find(([type]) => /^(?:multipart\/form-data|application\/x-www-form-urlencoded)$/.test(type));
-    if (form) return [{ name: "form", type: typeOf(nodeOf(form[1])["schema"], this.#names, `${pad}  `), optional }];
+    if (form) return [{ name: "form", type: typeOf(nodeOf(form[1])["schema"], this.names, `${pad}  `), optional }];
     const types = content.map(([type, media]) =>
-      isJson(type) ? typeOf(nodeOf(media)["schema"], this.#names, `${pad}  `) : "Blob",
+      isJson(type) ? typeOf(nodeOf(media)["schema"], this.names, `${pad}  `) : "Blob",
     );
     return [{ name: "body", type: union(types), optional }];
   }
@@ -120,11 +118,11 @@ export class OperationTypes {
   #contentType(type: string, media: Node, operation: string, pad: string): string {
     if (/^text\/event-stream\b/.test(type)) {
       // Text is sent as it is, anything else as JSON.
-      const data = media["schema"] === undefined ? "string" : typeOf(media["schema"], this.#names, `${pad}  `);
+      const data = media["schema"] === undefined ? "string" : typeOf(media["schema"], this.names, `${pad}  `);
       if (!this.#isText(media["schema"] ?? { type: "string" })) this.jsonStreams.push(operation);
       return `AsyncIterable<ServerEvent<${data}>>`;
     }
-    if (isJson(type)) return typeOf(media["schema"], this.#names, `${pad}  `);
+    if (isJson(type)) return typeOf(media["schema"], this.names, `${pad}  `);
     return type.startsWith("text/") ? "string" : "Blob";
   }
 
@@ -142,7 +140,7 @@ export class OperationTypes {
       if (!/^[45]\d\d$/.test(status)) return [];
       const content = Object.entries(nodeOf(this.#resolved(response)["content"]));
       const types = content.map(([type, media]) =>
-        isJson(type) ? typeOf(nodeOf(media)["schema"], this.#names, `${pad}    `) : "string",
+        isJson(type) ? typeOf(nodeOf(media)["schema"], this.names, `${pad}    `) : "string",
       );
       return [{ name: status, type: types.length === 0 ? "unknown" : union(types) }];
     });
@@ -156,7 +154,7 @@ export class OperationTypes {
     const parts = reference.slice(2).split("/");
     const found = parts.reduce<unknown>(
       (node, part) => nodeOf(node)[part.replaceAll("~1", "/").replaceAll("~0", "~")],
-      this.#document,
+      this.document,
     );
     return nodeOf(found);
   }

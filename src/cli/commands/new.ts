@@ -1,9 +1,9 @@
+import { spawn } from "node:child_process";
 import { basename, resolve } from "node:path";
 import { didYouMean } from "../../kit/suggest.js";
 import { ValueError } from "../../kit/value-error.js";
-import { defineCommand } from "../command.js";
+import { type CommandCall, defineCommand } from "../command.js";
 import { checkFolder, copyTemplate, templates } from "../new/template.js";
-import { runTool } from "../new/tool.js";
 import type { Terminal } from "../terminal.js";
 
 const templateNames = Object.keys(templates);
@@ -95,4 +95,22 @@ function nameOf(folder: string): string {
 
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `"${path}"`;
+}
+
+/** Runs a program of the system to its end. A program that does not exist has the code 127. */
+function runTool(
+  command: string,
+  args: readonly string[],
+  { cwd, env, signal }: Pick<CommandCall, "cwd" | "env" | "signal">,
+): Promise<{ readonly code: number; readonly output: string }> {
+  return new Promise((resolve) => {
+    // On Windows npm is a script, which only a shell can start. The arguments are ours.
+    const shell = process.platform === "win32";
+    const child = spawn(command, args, { cwd, env, signal, shell, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text) => (output += text));
+    child.on("error", ({ message }) => resolve({ code: 127, output: message }));
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
+  });
 }

@@ -36,14 +36,10 @@ export interface PileParts {
 
 /** Dead letters of topics and failed messages of the outbox, seen as one. */
 export class Pile {
-  readonly #parts: PileParts;
-
-  constructor(parts: PileParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: PileParts) {}
 
   async groups(): Promise<PileGroup[]> {
-    const { deadLetters, outbox, topics, limit } = this.#parts;
+    const { deadLetters, outbox, topics, limit } = this.parts;
     const found: PileGroup[] = [];
     for (const topic of deadLetters === null ? [] : topics) {
       for (const group of await existing([], () => deadLetters!.failures(topic, { limit }))) {
@@ -59,7 +55,7 @@ export class Pile {
 
   /** The messages with an id; several groups of consumers may have failed with the same one. */
   async find(id: string): Promise<PileMessage[]> {
-    const { deadLetters, outbox, topics, limit } = this.#parts;
+    const { deadLetters, outbox, topics, limit } = this.parts;
     const found: PileMessage[] = [];
     for (const topic of deadLetters === null ? [] : topics) {
       const letters = await existing([], () => deadLetters!.list(topic, { ids: [id], limit }));
@@ -72,7 +68,7 @@ export class Pile {
 
   /** Sends messages again or deletes them. Resolves to the number. */
   async change(how: "replay" | "discard", choice: Choice): Promise<number> {
-    const { deadLetters, outbox, topics, onlyTopics, limit } = this.#parts;
+    const { deadLetters, outbox, topics, onlyTopics, limit } = this.parts;
     const ofOutbox = how === "replay" ? "retry" : "discard";
     if ("failure" in choice) {
       const group = (await this.groups()).find(({ name }) => name === choice.failure);
@@ -94,7 +90,7 @@ export class Pile {
   }
 
   #wants(topic: string): boolean {
-    return !this.#parts.onlyTopics || this.#parts.topics.includes(topic);
+    return !this.parts.onlyTopics || this.parts.topics.includes(topic);
   }
 }
 

@@ -8,20 +8,15 @@ import type { PartHead } from "./part-head.js";
 
 /** A file in a form. */
 export class FormFile {
-  /** The name of the field. */
-  readonly name: string;
-  /** The file name from the client, without folders. */
-  readonly filename: string;
-  /** The content type from the client. Do not trust it. */
-  readonly type: string;
-  readonly bytes: Uint8Array;
-
-  constructor(name: string, filename: string, type: string, bytes: Uint8Array) {
-    this.name = name;
-    this.filename = filename;
-    this.type = type;
-    this.bytes = bytes;
-  }
+  constructor(
+    /** The name of the field. */
+    readonly name: string,
+    /** The file name from the client, without folders. */
+    readonly filename: string,
+    /** The content type from the client. Do not trust it. */
+    readonly type: string,
+    readonly bytes: Uint8Array,
+  ) {}
 
   get size(): number {
     return this.bytes.length;

@@ -1,12 +1,8 @@
-import type { Operation } from "../operation.js";
+import type { MigrationDefinition } from "../operation.js";
 import { type CodeOf, sourceText } from "./source-text.js";
 
-export interface WrittenMigration {
-  readonly dependsOn?: readonly string[];
-  readonly replaces?: readonly string[];
-  readonly operations: readonly Operation[];
-  /** False is written automatically if an operation needs it. */
-  readonly transaction?: boolean;
+/** `transaction: false` is written automatically if an operation needs it. */
+export interface WrittenMigration extends Omit<MigrationDefinition, "assured"> {
   /** In JavaScript, the first line tells the editor to check the types. */
   readonly language?: "ts" | "js";
   /** Code for operations that hold functions, which cannot be written as data. */

@@ -7,11 +7,14 @@ export interface DayParts {
   readonly day: number;
 }
 
-export interface TimeParts {
+interface ClockParts {
   readonly hour: number;
   readonly minute: number;
   readonly second: number;
   readonly micros: number;
+}
+
+export interface TimeParts extends ClockParts {
   /** Minutes east of UTC; undefined when the text names no zone. */
   readonly offset: number | undefined;
 }
@@ -53,11 +56,7 @@ export function readTime(text: string, from: number): TimeParts | string {
   return { hour, minute, second, micros, offset };
 }
 
-export interface Clock {
-  readonly hour: number;
-  readonly minute: number;
-  readonly second: number;
-  readonly micros: number;
+export interface Clock extends ClockParts {
   /** The position after the time. */
   readonly end: number;
 }

@@ -2,11 +2,7 @@ import { setOwn } from "../../kit/own-property.js";
 
 /** The text of a JSON number, kept because a double may not hold its exact value. */
 export class NumberText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 /**
@@ -29,12 +25,9 @@ export function parseExactly(text: string): unknown {
 }
 
 class Reader {
-  readonly #text: string;
   #at = 0;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+  constructor(private readonly text: string) {}
 
   value(): unknown {
     switch (this.#next()) {
@@ -86,29 +79,29 @@ class Reader {
   #string(): string {
     const start = this.#at;
     let end = start;
-    do end = this.#text.indexOf('"', end + 1);
+    do end = this.text.indexOf('"', end + 1);
     while (this.#isEscaped(end));
     this.#at = end + 1;
-    return JSON.parse(this.#text.slice(start, end + 1)) as string;
+    return JSON.parse(this.text.slice(start, end + 1)) as string;
   }
 
   #isEscaped(quote: number): boolean {
     let backslashes = 0;
-    while (this.#text[quote - 1 - backslashes] === "\\") backslashes++;
+    while (this.text[quote - 1 - backslashes] === "\\") backslashes++;
     return backslashes % 2 === 1;
   }
 
   #number(): unknown {
     numberToken.lastIndex = this.#at;
-    const [text] = numberToken.exec(this.#text)!;
+    const [text] = numberToken.exec(this.text)!;
     this.#at += text.length;
     return mayLoseDigits(text) ? new NumberText(text) : Number(text);
   }
 
   /** Skips white space and returns the next character, without consuming it. */
   #next(): string | undefined {
-    while (this.#text.charCodeAt(this.#at) <= 0x20) this.#at++;
-    return this.#text[this.#at];
+    while (this.text.charCodeAt(this.#at) <= 0x20) this.#at++;
+    return this.text[this.#at];
   }
 }
 

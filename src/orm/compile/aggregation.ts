@@ -3,57 +3,60 @@ import { nodeOf } from "./operands.js";
 import { resolvePath, type Scope } from "./scope.js";
 
 type Annotations = Readonly<Record<string, ExpressionNode>>;
+type Node = ExpressionNode | ConditionNode;
 
-/**
- * True if an expression contains an aggregate, which needs several rows. A window or a subquery around an aggregate
- * does not count.
- */
-export function isAggregate(node: ExpressionNode, annotations: Annotations = {}): boolean {
+/** True if an expression or a condition, or one that it is made of, passes a test. */
+export function contains(node: Node, annotations: Annotations, test: (node: Node) => boolean): boolean {
+  return test(node) || partsOf(node, annotations).some((part) => contains(part, annotations, test));
+}
+
+/** What a node is made of. Windows, subqueries and values of rows are wholes. */
+function partsOf(node: Node, annotations: Annotations): readonly Node[] {
+  const named = (...names: readonly string[]): readonly Node[] => {
+    const name = names.find((each) => Object.hasOwn(annotations, each));
+    return name === undefined ? [] : [annotations[name]!];
+  };
   switch (node.type) {
     case "call":
-      return node.aggregate || node.args.some((arg) => isAggregate(arg, annotations));
+      return node.args;
     case "binary":
-      return isAggregate(node.left, annotations) || isAggregate(node.right, annotations);
+      return [node.left, node.right];
     case "cast":
     case "extract":
     case "truncate":
     case "isNull":
-      return isAggregate(node.expression, annotations);
+    case "expression":
+      return [node.expression];
     case "case":
-      return (
-        node.branches.some(({ when, value }) => usesAggregate(when, annotations) || isAggregate(value, annotations)) ||
-        (node.otherwise !== undefined && isAggregate(node.otherwise, annotations))
-      );
+      return [
+        ...node.branches.flatMap(({ when, value }) => [when, value]),
+        ...(node.otherwise ? [node.otherwise] : []),
+      ];
     case "condition":
-      return usesAggregate(node.condition, annotations);
+      return [node.condition];
     case "path":
-      return Object.hasOwn(annotations, node.path) && isAggregate(annotations[node.path]!, annotations);
-    default:
-      return false;
-  }
-}
-
-/** True if a condition uses aggregates: in a grouped query it belongs in HAVING. */
-export function usesAggregate(node: ConditionNode, annotations: Annotations): boolean {
-  switch (node.type) {
+      return named(node.path, node.path.split("__", 1)[0]!);
     case "lookup": {
-      const name = node.key.split("__", 1)[0]!;
-      if (Object.hasOwn(annotations, name) && isAggregate(annotations[name]!, annotations)) return true;
+      const annotation = named(node.key.split("__", 1)[0]!);
       const value = nodeOf(node.value);
-      return value !== undefined && isAggregate(value, annotations);
+      return value === undefined ? annotation : [...annotation, value];
     }
     case "and":
     case "or":
-      return node.children.some((child) => usesAggregate(child, annotations));
+      return node.children;
     case "not":
-      return usesAggregate(node.child, annotations);
-    case "expression":
-      return isAggregate(node.expression, annotations);
-    case "member":
-    case "keys":
-    case "chosen":
-      return false;
+      return [node.child];
+    default:
+      return [];
   }
+}
+
+/**
+ * True if an expression contains an aggregate, which needs several rows; a condition with one belongs in HAVING in a
+ * grouped query. A window or a subquery around an aggregate does not count.
+ */
+export function isAggregate(node: Node, annotations: Annotations = {}): boolean {
+  return contains(node, annotations, (each) => each.type === "call" && each.aggregate);
 }
 
 /** Separates the conditions on rows from those on groups. */
@@ -64,12 +67,12 @@ export function splitConditions(
   const rows: ConditionNode[] = [];
   const groups: ConditionNode[] = [];
   for (const condition of conditions) {
-    if (!usesAggregate(condition, scope.annotations)) rows.push(condition);
+    if (!isAggregate(condition, scope.annotations)) rows.push(condition);
     else if (condition.type !== "and") groups.push(condition);
     else {
       // Those on the same relation stay together: they must hold for the same related row.
       const of = (isGroup: boolean) =>
-        condition.children.filter((each) => usesAggregate(each, scope.annotations) === isGroup);
+        condition.children.filter((each) => isAggregate(each, scope.annotations) === isGroup);
       rows.push({ type: "and", children: of(false) });
       groups.push(...of(true));
     }
@@ -84,24 +87,9 @@ export function isConstant(node: ExpressionNode, { annotations }: Scope): boolea
 }
 
 /** True if all aggregates in an expression are over to-many relations of a row. */
-export function aggregatesMany(node: ExpressionNode, scope: Scope): boolean {
-  switch (node.type) {
-    case "call":
-      if (!node.aggregate)
-        return node.args.every((arg) => !isAggregate(arg, scope.annotations) || aggregatesMany(arg, scope));
-      return node.args[0]?.type === "path" && resolvePath(scope, node.args[0].path).kind === "many";
-    case "binary":
-      return [node.left, node.right].every(
-        (each) => !isAggregate(each, scope.annotations) || aggregatesMany(each, scope),
-      );
-    case "cast":
-    case "extract":
-    case "truncate":
-    case "isNull":
-      return aggregatesMany(node.expression, scope);
-    case "path":
-      return true;
-    default:
-      return true;
-  }
+export function aggregatesMany(node: Node, scope: Scope): boolean {
+  if (node.type === "call" && node.aggregate)
+    return node.args[0]?.type === "path" && resolvePath(scope, node.args[0].path).kind === "many";
+  if (node.type === "case" || node.type === "condition") return true;
+  return partsOf(node, {}).every((part) => aggregatesMany(part, scope));
 }

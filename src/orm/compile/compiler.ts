@@ -58,16 +58,13 @@ export class Compiler implements Context {
   readonly params: unknown[] = [];
   /** The source of each parameter, in the order of `params`. */
   readonly bindings: Binding[] = [];
-  readonly #literalLimit: boolean;
   /** The expressions compiled so far: by scope, then by path or node. */
   readonly #expressions = new Map<Scope, Map<string | ExpressionNode, string>>();
   #aliases = 0;
   #lookup: ConditionNode | null = null;
 
   /** With `literalLimit`, the limit is part of the text: see statement-cache.ts. */
-  constructor(literalLimit = false) {
-    this.#literalLimit = literalLimit;
-  }
+  constructor(private readonly literalLimit = false) {}
 
   param(value: unknown): string {
     this.bindings.push(opaque);
@@ -198,7 +195,7 @@ export class Compiler implements Context {
     // A statement is used again with another limit of its own query, not with those of subqueries.
     const count = (from: "limit" | "offset", value: number): string =>
       (scope?.outer ?? null) === null ? this.#count(from, value) : this.param(value);
-    if (limit !== null) text += ` LIMIT ${this.#literalLimit ? checkedLimit(limit) : count("limit", limit)}`;
+    if (limit !== null) text += ` LIMIT ${this.literalLimit ? checkedLimit(limit) : count("limit", limit)}`;
     if (offset !== null) text += ` OFFSET ${count("offset", offset)}`;
     return text;
   }

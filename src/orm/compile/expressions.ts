@@ -4,7 +4,7 @@ import * as columnTypes from "../fields/column-types.js";
 import { quote } from "../identifiers.js";
 import type { ColumnType } from "../meta.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
-import { isAggregate, usesAggregate } from "./aggregation.js";
+import { isAggregate } from "./aggregation.js";
 import { type ManyOwner, manySource } from "./conditions.js";
 import type { Context } from "./context.js";
 import { countType } from "./expression-types.js";
@@ -155,7 +155,7 @@ function compileCall(node: CallNode, scope: Scope, context: Context): string {
 }
 
 function checkNesting({ name, args, filter }: CallNode, { annotations }: Scope): void {
-  if (args.some((arg) => isAggregate(arg, annotations)) || (filter && usesAggregate(filter, annotations)))
+  if (args.some((arg) => isAggregate(arg, annotations)) || (filter && isAggregate(filter, annotations)))
     throw new FieldError(`${name} of another aggregate needs the groups first: use aggregate()`);
 }
 

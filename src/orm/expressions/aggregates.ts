@@ -37,34 +37,36 @@ export function avg<const P extends string, X = Numbers<P>>(
   return aggregate("avg", [of], { result: "float", ...options });
 }
 
-export function min<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P> | null, P, X> {
-  return aggregate("min", [of]);
-}
+/** An aggregate of one field or expression: with a result of its type, or of another one. */
+type SameType = <const P extends string, X = never>(of: Argument<P, X>) => FunctionCall<PathRef<P> | null, P, X>;
+type Unary<T> = <const P extends string, X = never>(of: Argument<P, X>) => FunctionCall<T | null, P, X>;
 
-export function max<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P> | null, P, X> {
-  return aggregate("max", [of]);
-}
+export const min: SameType = (of) => aggregate("min", [of]);
+export const max: SameType = (of) => aggregate("max", [of]);
+
+/** The most frequent value; the smallest of several. */
+export const mode: SameType = (of) => aggregate("mode", [of], { withinGroup: true });
+
+export const boolAnd: Unary<boolean> = (of) => aggregate("bool_and", [of], { result: "boolean" });
+export const boolOr: Unary<boolean> = (of) => aggregate("bool_or", [of], { result: "boolean" });
 
 interface Population {
   /** The rows are all there are, not a sample of them. */
   readonly population?: boolean;
 }
 
-/** The standard deviation of a sample; null for one row. With `population`, that of all rows. */
-export function stddev<const P extends string, X = Numbers<P>>(
+type Spread = <const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
-  { population = false }: Population = {},
-): FunctionCall<number | null, P, X> {
-  return aggregate(population ? "stddev_pop" : "stddev", [of], { result: "float" });
-}
+  options?: Population,
+) => FunctionCall<number | null, P, X>;
+
+/** The standard deviation of a sample; null for one row. With `population`, that of all rows. */
+export const stddev: Spread = (of, { population = false } = {}) =>
+  aggregate(population ? "stddev_pop" : "stddev", [of], { result: "float" });
 
 /** The variance of a sample; null for one row. With `population`, that of all rows. */
-export function variance<const P extends string, X = Numbers<P>>(
-  of: Argument<P, X>,
-  { population = false }: Population = {},
-): FunctionCall<number | null, P, X> {
-  return aggregate(population ? "var_pop" : "variance", [of], { result: "float" });
-}
+export const variance: Spread = (of, { population = false } = {}) =>
+  aggregate(population ? "var_pop" : "variance", [of], { result: "float" });
 
 /** The value below which a fraction of the rows lies, interpolated: `percentile(0.95, "duration")`. */
 export function percentile<const P extends string, X = Numbers<P>>(
@@ -87,11 +89,6 @@ export function median<const P extends string, X = Numbers<P>>(of: Argument<P, X
   return percentile(0.5, of);
 }
 
-/** The most frequent value; the smallest of several. */
-export function mode<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P> | null, P, X> {
-  return aggregate("mode", [of], { withinGroup: true });
-}
-
 function percentileCall<T, P extends string, X>(
   name: string,
   fraction: number,
@@ -109,37 +106,19 @@ function percentileCall<T, P extends string, X>(
   return new FunctionCall({ ...call.node, args: [...call.node.args, share] });
 }
 
-/** The correlation of two fields, from -1 to 1. */
-export function corr<const P extends string, X = never>(
+type OfPairs = <const P extends string, X = never>(
   y: Argument<P, X>,
   x: Argument<P, X>,
-): FunctionCall<number | null, P, X> {
-  return aggregate("corr", [y, x], { result: "float" });
-}
+) => FunctionCall<number | null, P, X>;
+
+/** The correlation of two fields, from -1 to 1. */
+export const corr: OfPairs = (y, x) => aggregate("corr", [y, x], { result: "float" });
 
 /** The slope of the line that fits pairs of values best: the change of `y` for each 1 of `x`. */
-export function regrSlope<const P extends string, X = never>(
-  y: Argument<P, X>,
-  x: Argument<P, X>,
-): FunctionCall<number | null, P, X> {
-  return aggregate("regr_slope", [y, x], { result: "float" });
-}
+export const regrSlope: OfPairs = (y, x) => aggregate("regr_slope", [y, x], { result: "float" });
 
 /** The `y` of the line that fits pairs of values best where `x` is 0. */
-export function regrIntercept<const P extends string, X = never>(
-  y: Argument<P, X>,
-  x: Argument<P, X>,
-): FunctionCall<number | null, P, X> {
-  return aggregate("regr_intercept", [y, x], { result: "float" });
-}
-
-export function boolAnd<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<boolean | null, P, X> {
-  return aggregate("bool_and", [of], { result: "boolean" });
-}
-
-export function boolOr<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<boolean | null, P, X> {
-  return aggregate("bool_or", [of], { result: "boolean" });
-}
+export const regrIntercept: OfPairs = (y, x) => aggregate("regr_intercept", [y, x], { result: "float" });
 
 interface Ordered extends Distinct {
   readonly orderBy?: readonly (string | Ordering<string, unknown>)[];

@@ -19,21 +19,25 @@ import {
 import type { ConditionsOf, PathsOf } from "./q.js";
 import { checkTimeZone } from "./time-zone.js";
 
-export function lower<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
-  return call("lower", [pathOrNode(of)], "text");
-}
+/** A function of one field or expression, with a result of this type. */
+type Unary<T> = <const P extends string, X = never>(of: Argument<P, X>) => Expression<T, P, X>;
+/** A function of fields or expressions, with a result of their type. */
+type SameType = <const P extends string, X = never>(of: Argument<P, X>) => Expression<PathRef<P>, P, X>;
+type SameTypeOfSeveral = <const P extends string, X = never>(
+  first: Argument<P, X>,
+  ...others: readonly Argument<P, X>[]
+) => Expression<PathRef<P>, P, X>;
 
-export function upper<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
-  return call("upper", [pathOrNode(of)], "text");
-}
-
-export function trim<const P extends string, X = never>(of: Argument<P, X>): Expression<string, P, X> {
-  return call("btrim", [pathOrNode(of)], "text");
-}
-
-export function length<const P extends string, X = never>(of: Argument<P, X>): Expression<number, P, X> {
-  return call("length", [pathOrNode(of)], "integer");
-}
+export const lower: Unary<string> = (of) => call("lower", [pathOrNode(of)], "text");
+export const upper: Unary<string> = (of) => call("upper", [pathOrNode(of)], "text");
+export const trim: Unary<string> = (of) => call("btrim", [pathOrNode(of)], "text");
+export const length: Unary<number> = (of) => call("length", [pathOrNode(of)], "integer");
+export const abs: SameType = (of) => call("abs", [pathOrNode(of)]);
+export const ceil: SameType = (of) => call("ceil", [pathOrNode(of)]);
+export const floor: SameType = (of) => call("floor", [pathOrNode(of)]);
+export const round: SameType = (of) => call("round", [pathOrNode(of)]);
+export const greatest: SameTypeOfSeveral = (...of) => call("greatest", of.map(pathOrNode));
+export const least: SameTypeOfSeveral = (...of) => call("least", of.map(pathOrNode));
 
 /** Concatenates texts; null counts as empty. */
 export function concat<const P extends string, X = never>(...of: readonly Argument<P, X>[]): Expression<string, P, X> {
@@ -62,22 +66,6 @@ export function replace<const P extends string, X = never>(
   return call("replace", [pathOrNode(of), operandNode(search), operandNode(by)], "text");
 }
 
-export function abs<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
-  return call("abs", [pathOrNode(of)]);
-}
-
-export function ceil<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
-  return call("ceil", [pathOrNode(of)]);
-}
-
-export function floor<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
-  return call("floor", [pathOrNode(of)]);
-}
-
-export function round<const P extends string, X = never>(of: Argument<P, X>): Expression<PathRef<P>, P, X> {
-  return call("round", [pathOrNode(of)]);
-}
-
 /** Returns the first argument that is not null. The first is a field or an expression, the others can be values. */
 export function coalesce<const P extends string, O extends Operand, X = never>(
   of: Argument<P, X>,
@@ -92,20 +80,6 @@ export function nullIf<const P extends string, O extends Operand, X = never>(
   other: O,
 ): Expression<PathRef<P> | null, P | PathsOf<O>, X | ConditionsOf<O>> {
   return call("nullif", [pathOrNode(of), operandNode(other)]);
-}
-
-export function greatest<const P extends string, X = never>(
-  first: Argument<P, X>,
-  ...others: readonly Argument<P, X>[]
-): Expression<PathRef<P>, P, X> {
-  return call("greatest", [first, ...others].map(pathOrNode));
-}
-
-export function least<const P extends string, X = never>(
-  first: Argument<P, X>,
-  ...others: readonly Argument<P, X>[]
-): Expression<PathRef<P>, P, X> {
-  return call("least", [first, ...others].map(pathOrNode));
 }
 
 /** The time at which the transaction began. */
@@ -231,39 +205,20 @@ export function fn<T>(name: string, ...args: readonly Argument<string, unknown>[
   return call(name, args.map(pathOrNode));
 }
 
-export function rowNumber(): FunctionCall<number> {
-  return windowCall("row_number", [], "integer");
-}
-
-export function rank(): FunctionCall<number> {
-  return windowCall("rank", [], "integer");
-}
-
-export function denseRank(): FunctionCall<number> {
-  return windowCall("dense_rank", [], "integer");
-}
-
-export function lag<const P extends string, X = never>(
+/** A window function of the rows before or after, so many away. */
+type Neighbour = <const P extends string, X = never>(
   of: Argument<P, X>,
-  by = 1,
-): FunctionCall<PathRef<P> | null, P, X> {
-  return windowCall("lag", [pathOrNode(of), cast(operandNode(by), "integer")]);
-}
+  by?: number,
+) => FunctionCall<PathRef<P> | null, P, X>;
+type OfWindow = <const P extends string, X = never>(of: Argument<P, X>) => FunctionCall<PathRef<P>, P, X>;
 
-export function lead<const P extends string, X = never>(
-  of: Argument<P, X>,
-  by = 1,
-): FunctionCall<PathRef<P> | null, P, X> {
-  return windowCall("lead", [pathOrNode(of), cast(operandNode(by), "integer")]);
-}
-
-export function firstValue<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P>, P, X> {
-  return windowCall("first_value", [pathOrNode(of)]);
-}
-
-export function lastValue<const P extends string, X = never>(of: Argument<P, X>): FunctionCall<PathRef<P>, P, X> {
-  return windowCall("last_value", [pathOrNode(of)]);
-}
+export const rowNumber = (): FunctionCall<number> => windowCall("row_number", [], "integer");
+export const rank = (): FunctionCall<number> => windowCall("rank", [], "integer");
+export const denseRank = (): FunctionCall<number> => windowCall("dense_rank", [], "integer");
+export const lag: Neighbour = (of, by = 1) => windowCall("lag", [pathOrNode(of), cast(operandNode(by), "integer")]);
+export const lead: Neighbour = (of, by = 1) => windowCall("lead", [pathOrNode(of), cast(operandNode(by), "integer")]);
+export const firstValue: OfWindow = (of) => windowCall("first_value", [pathOrNode(of)]);
+export const lastValue: OfWindow = (of) => windowCall("last_value", [pathOrNode(of)]);
 
 function windowCall<T, P extends string = never, X = never>(
   name: string,

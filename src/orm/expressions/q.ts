@@ -88,11 +88,7 @@ interface QMaker {
 }
 
 class QImplementation {
-  readonly condition: ConditionNode;
-
-  constructor(condition: ConditionNode) {
-    this.condition = condition;
-  }
+  constructor(readonly condition: ConditionNode) {}
 
   and(...others: readonly Condition[]): QImplementation {
     return new QImplementation({ type: "and", children: [this.condition, ...others.map(conditionOf)] });

@@ -58,31 +58,12 @@ export interface TimeOptions<In, Out = In> extends FieldOptions<In, Out> {
   readonly autoNowAdd?: boolean | undefined;
 }
 
-export interface RelationOptions {
-  /** Allows that there is no related row; false by default. */
-  readonly null?: boolean | undefined;
-  /** The key of the related row for new rows, or a function that returns it. */
-  readonly default?: unknown;
-  /** No two rows refer to the same row. */
-  readonly unique?: boolean | undefined;
-  /** An index on the column; true by default, because PostgreSQL searches it when the referenced row is deleted. */
-  readonly index?: boolean | undefined;
-  /** Makes this column the primary key. */
-  readonly primaryKey?: boolean | undefined;
-  /** The name of the column; by default the name of the field in snake_case, with `_id`. */
-  readonly column?: string | undefined;
-  /** Ignored in bodies sent by clients. */
-  readonly readOnly?: boolean | undefined;
-  /** Not part of JSON. */
-  readonly hidden?: boolean | undefined;
-  /** A comment on the column in the database. */
-  readonly comment?: string | undefined;
-  /** The previous name of the field; the next migration renames the column instead of dropping it. */
-  readonly renamedFrom?: string | undefined;
+/** Options of a foreign key, over one field or several. */
+interface ForeignKeyOptions {
   /** The name of the reverse relation on the other model. */
   readonly relatedName?: string | undefined;
-  /** The referenced field; the primary key by default. */
-  readonly to?: string | undefined;
+  /** No two rows refer to the same row. */
+  readonly unique?: boolean | undefined;
   /** The action when the referenced row is deleted; `cascade` by default. */
   readonly onDelete?: ReferentialAction | undefined;
   /** The action when the key of the referenced row changes; none by default. */
@@ -93,28 +74,31 @@ export interface RelationOptions {
   readonly constraint?: boolean | string | undefined;
 }
 
+export interface RelationOptions
+  extends ForeignKeyOptions,
+    Pick<FieldOptions<unknown>, "primaryKey" | "readOnly" | "hidden" | "comment" | "renamedFrom"> {
+  /** Allows that there is no related row; false by default. */
+  readonly null?: boolean | undefined;
+  /** The key of the related row for new rows, or a function that returns it. */
+  readonly default?: unknown;
+  /** An index on the column; true by default, because PostgreSQL searches it when the referenced row is deleted. */
+  readonly index?: boolean | undefined;
+  /** The name of the column; by default the name of the field in snake_case, with `_id`. */
+  readonly column?: string | undefined;
+  /** The referenced field; the primary key by default. */
+  readonly to?: string | undefined;
+}
+
 /** Options of a foreign key over several fields. */
-export interface CompositeOptions {
+export interface CompositeOptions extends ForeignKeyOptions {
   /** The referenced fields, in the order of the fields that refer to them; the primary key by default. */
   readonly references?: readonly string[] | undefined;
   /** True if one of the fields can be null: there may be no row. */
   readonly null?: boolean | undefined;
-  /** No two rows refer to the same row. */
-  readonly unique?: boolean | undefined;
   /** An index over the fields; true by default, unless the primary key begins with them. */
   readonly index?: boolean | undefined;
-  /** The name of the reverse relation on the other model. */
-  readonly relatedName?: string | undefined;
-  /** The action when the referenced row is deleted; `cascade` by default. */
-  readonly onDelete?: ReferentialAction | undefined;
-  /** The action when the key of the referenced row changes; none by default. */
-  readonly onUpdate?: ReferentialAction | undefined;
   /** The fields that `onDelete: "set null"` sets to null; all by default. Needs PostgreSQL 15. */
   readonly setNull?: readonly string[] | undefined;
-  /** Checks the constraint at the end of the transaction. */
-  readonly deferred?: boolean | undefined;
-  /** False: no constraint in the database. A text: the name of the constraint. */
-  readonly constraint?: boolean | string | undefined;
 }
 
 export interface ManyToManyOptions {
@@ -152,9 +136,5 @@ export type FieldSpec =
   | { readonly form: "manyToMany"; readonly target: () => unknown; readonly options: ManyToManyOptions };
 
 export class FieldDefinition {
-  readonly spec: FieldSpec;
-
-  constructor(spec: FieldSpec) {
-    this.spec = spec;
-  }
+  constructor(readonly spec: FieldSpec) {}
 }

@@ -39,13 +39,10 @@ interface PrefetchRequest {
 }
 
 class PrefetchWithQuery implements PrefetchRequest {
-  readonly path: string;
-  readonly query: Query;
-
-  constructor(path: string, query: Query) {
-    this.path = path;
-    this.query = query;
-  }
+  constructor(
+    readonly path: string,
+    readonly query: Query,
+  ) {}
 }
 
 export function prefetch<const Path extends string, Row>(path: Path, queryset: Subquery<Row>): Prefetch<Path, Row> {

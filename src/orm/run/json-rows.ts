@@ -6,17 +6,14 @@ import { type Form, form, type JsonTemplate, templateFor } from "./json-template
 
 /** Writes rows as JSON directly from the bytes that PostgreSQL sent, without a conversion to values. */
 export class JsonRows implements RowSink {
-  readonly #plan: JsonPlan;
   #template: JsonTemplate | null = null;
   #bytes: Buffer = noBytes;
   #length = 0;
 
-  constructor(plan: JsonPlan) {
-    this.#plan = plan;
-  }
+  constructor(private readonly plan: JsonPlan) {}
 
   begin(types: readonly number[]): void {
-    this.#template = templateFor(this.#plan, types);
+    this.#template = templateFor(this.plan, types);
     if (this.#bytes === noBytes) this.#bytes = spare.pop() ?? Buffer.allocUnsafeSlow(usualSize);
     this.#length = 0;
   }

@@ -1,13 +1,13 @@
 import { snakeCase } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 import { innermost } from "../fields/column-types.js";
-import { shortName } from "../identifiers.js";
+import { literal, shortName } from "../identifiers.js";
 import type { ColumnMeta, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
 import { keyAttribute } from "../model/columns.js";
-import { defaultSql } from "./default-sql.js";
 import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
 import type { ColumnState, ForeignKeyState, IndexState, SchemaState, TableState, UniqueState } from "./state.js";
 import { tidyState } from "./tidy.js";
+import { normalizeType } from "./type-names.js";
 
 /** The schema of the models, with the previous names that `renamedFrom` gives. */
 export interface DesiredSchema {
@@ -232,4 +232,38 @@ function formerNames({ renamedFrom = "", reference }: ColumnMeta): readonly stri
 
 function candidates(...names: readonly string[]): readonly string[] {
   return [...new Set(names)];
+}
+
+/**
+ * The default of a column in the database, as SQL. It is undefined for a function, because only the application can
+ * call it.
+ */
+function defaultSql(column: ColumnMeta): string | undefined {
+  if (column.autoNowAdd || column.autoNow) return column.type.kind === "date" ? "CURRENT_DATE" : "CURRENT_TIMESTAMP";
+  switch (column.default?.from) {
+    case "sql":
+      return column.default.sql;
+    case "value":
+      return valueSql(column, column.default.value);
+    default:
+      return undefined;
+  }
+}
+
+function valueSql({ type }: ColumnMeta, value: unknown): string {
+  if (value === null) return "NULL";
+  const parameter = type.encode ? type.encode(value) : value;
+  if (typeof parameter === "boolean") return parameter ? "true" : "false";
+  if (typeof parameter === "number" && Number.isFinite(parameter)) return String(parameter);
+  const text = parameter instanceof Uint8Array ? `\\x${Buffer.from(parameter).toString("hex")}` : String(parameter);
+  switch (type.kind) {
+    case "decimal":
+    case "bigInt":
+      return text;
+    case "char":
+    case "text":
+      return literal(text);
+    default:
+      return `${literal(text)}::${normalizeType(type.sqlType)}`;
+  }
 }

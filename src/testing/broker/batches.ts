@@ -7,11 +7,9 @@ const valuesOf = (messages: readonly Message[]) => messages.map(({ value }) => v
 /** Handlers of batches. */
 export const batchCases: Cases = {
   async "A batch handler gets the messages that have arrived, each once, at most so many, and in the order of each key"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     const batches: number[][] = [];
     const first = gate();
     const consumer = await client.subscribe(name, { batch: 10 }, async (messages) => {
@@ -38,9 +36,7 @@ export const batchCases: Cases = {
     await until(() => consumer.stats().results.done === total);
   },
 
-  async "A message of a batch that the handler refuses is handled again, and the others are not"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A message of a batch that the handler refuses is handled again, and the others are not"({ client, name }) {
     const seen: string[] = [];
     const consumer = await client.subscribe(name, { batch: { size: 5, wait: 0.2 }, retry: quick }, (messages) => {
       for (const message of messages) {
@@ -61,11 +57,9 @@ export const batchCases: Cases = {
   },
 
   async "A batch whose handler throws is handled again before later messages of its keys, and its messages die after the last attempt"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     const handled: number[] = [];
     let failures = 0;
     const consumer = await client.subscribe(name, { batch: 3, retry: { ...quick, attempts: 2 } }, (messages) => {
@@ -84,11 +78,9 @@ export const batchCases: Cases = {
   },
 
   async "One message that makes every batch throw is the only dead letter: after the last attempt each message is handled alone"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     const handled: string[] = [];
     const retry = { ...quick, attempts: 2 };
     const consumer = await client.subscribe(name, { batch: { size: 6, wait: 0.5 }, retry }, (messages) => {
@@ -113,11 +105,9 @@ export const batchCases: Cases = {
   },
 
   async "A value in a batch that does not fit the schema is a dead letter, and the handler gets the others"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     const seen: number[] = [];
     const schema = numberIn("n");
     await client.subscribe(name, { batch: { size: 3, wait: 0.2 }, schema }, (messages) => {
@@ -130,11 +120,11 @@ export const batchCases: Cases = {
   },
 
   async "A consumer of batches that is closed finishes the batch that runs, and gives back the others unchanged"({
+    client: first,
+    name,
     open,
-    fresh,
   }) {
-    const [first, second] = [await open(), await open()];
-    const name = await fresh();
+    const second = await open();
     const begun = gate();
     const finish = gate();
     const running: number[] = [];

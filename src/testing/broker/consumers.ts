@@ -3,9 +3,7 @@ import { type Cases, collect, gate, until } from "./harness.js";
 
 /** The life of a consumer. */
 export const consumerCases: Cases = {
-  async "A paused consumer takes nothing until it is resumed"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A paused consumer takes nothing until it is resumed"({ client, name, fresh }) {
     const seen: unknown[] = [];
     const consumer = await client.subscribe(name, {}, (message) => {
       seen.push(message.value);
@@ -27,12 +25,11 @@ export const consumerCases: Cases = {
   },
 
   async "A consumer that is closed finishes its messages and gives back the others, with their attempts unchanged"({
+    client: first,
+    name,
     open,
-    fresh,
   }) {
-    const first = await open();
     const second = await open();
-    const name = await fresh();
     const started = gate();
     const finish = gate();
     const seen: string[] = [];
@@ -57,9 +54,8 @@ export const consumerCases: Cases = {
     assert.deepEqual(seen, ["first:1", "second:2.1", "second:3.1"]);
   },
 
-  async "Two consumers of one group share the messages: each is handled once"({ open, fresh }) {
-    const [first, second] = [await open(), await open()];
-    const name = await fresh();
+  async "Two consumers of one group share the messages: each is handled once"({ client: first, name, open }) {
+    const second = await open();
     const seen: number[] = [];
     for (const client of [first, second]) {
       await client.subscribe(name, { concurrency: 2, prefetch: 4 }, (message) => {
@@ -80,18 +76,14 @@ export const consumerCases: Cases = {
 
 /** Groups: each has its own copy of the messages. For brokers that can broadcast. */
 export const groupCases: Cases = {
-  async "Each group gets each message"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Each group gets each message"({ client, name }) {
     const billing = await collect(client, name, { group: "billing" });
     const shipping = await collect(client, name, { group: "shipping" });
     await client.publish(name, 1);
     await until(() => billing.length === 1 && shipping.length === 1);
   },
 
-  async "Each of two broadcast handlers in one process gets each message"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Each of two broadcast handlers in one process gets each message"({ client, name }) {
     const first = await collect(client, name, { broadcast: true });
     const second = await collect(client, name, { broadcast: true });
     await client.publish(name, 1);
@@ -99,9 +91,7 @@ export const groupCases: Cases = {
     await until(() => first.length === 2 && second.length === 2);
   },
 
-  async "A dead letter goes back to the group that failed, and to no other"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A dead letter goes back to the group that failed, and to no other"({ client, name }) {
     let broken = true;
     const seen: string[] = [];
     await client.subscribe(name, { group: "billing", retry: false }, (message) => {
@@ -120,9 +110,8 @@ export const groupCases: Cases = {
     assert.deepEqual(seen.toSorted(), ["billing:1", "billing:2", "shipping:1", "shipping:2"]);
   },
 
-  async "A broadcast reaches every process"({ open, fresh }) {
-    const [first, second] = [await open(), await open()];
-    const name = await fresh();
+  async "A broadcast reaches every process"({ client: first, name, open }) {
+    const second = await open();
     const one = await collect(first, name, { broadcast: true });
     const two = await collect(second, name, { broadcast: true });
     await first.publish(name, "flush");
@@ -133,11 +122,9 @@ export const groupCases: Cases = {
 /** Delays, for brokers that have them. */
 export const delayCases: Cases = {
   async "A delayed message comes after those with a shorter delay or none, whenever they were published"({
-    open,
-    fresh,
+    client,
+    name: topicName,
   }) {
-    const client = await open();
-    const topicName = await fresh();
     const seen = await collect(client, topicName);
     await Promise.all([
       client.publish(topicName, "long", { delay: 2 }),
@@ -151,9 +138,7 @@ export const delayCases: Cases = {
 
 /** Older messages, for brokers that keep them. */
 export const seekCases: Cases = {
-  async "A new group begins with the oldest message, or at the end if it says so"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A new group begins with the oldest message, or at the end if it says so"({ client, name }) {
     await client.publish(name, "old");
     const all = await collect(client, name, { group: "all" });
     const fromEnd = await collect(client, name, { group: "late", from: "end" });
@@ -162,9 +147,7 @@ export const seekCases: Cases = {
     assert.deepEqual({ all, fromEnd }, { all: ["old", "new"], fromEnd: ["new"] });
   },
 
-  async "A consumer that goes back to the start handles all messages again"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A consumer that goes back to the start handles all messages again"({ client, name }) {
     const seen: unknown[] = [];
     const consumer = await client.subscribe(name, { concurrency: 1 }, (message) => {
       seen.push(message.value);

@@ -5,9 +5,7 @@ import { type Cases, like, numberIn, quick, until } from "./harness.js";
 
 /** Handlers that fail, and the messages that they leave. */
 export const failureCases: Cases = {
-  async "A handler that throws gets the message again, with the next attempt"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A handler that throws gets the message again, with the next attempt"({ client, name }) {
     const attempts: number[] = [];
     await client.subscribe(name, { retry: quick }, (message) => {
       attempts.push(message.attempt);
@@ -19,9 +17,7 @@ export const failureCases: Cases = {
     assert.deepEqual(await client.deadLetters.list(name), []);
   },
 
-  async "A message with a key that fails is handled again before those after it"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A message with a key that fails is handled again before those after it"({ client, name }) {
     const seen: string[] = [];
     await client.subscribe(name, { retry: quick }, (message) => {
       seen.push(`${message.value}.${message.attempt}`);
@@ -36,11 +32,9 @@ export const failureCases: Cases = {
   },
 
   async "After the last attempt a message is a dead letter, with the reason, and does not block the others"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     const handled: unknown[] = [];
     await client.subscribe(name, { retry: { ...quick, attempts: 3 } }, (message) => {
       if (message.value === "poison") throw new TypeError("cannot read 17 of undefined");
@@ -65,9 +59,7 @@ export const failureCases: Cases = {
     assert.equal(letter!.headers.tenant, "t1");
   },
 
-  async "A value that does not fit the schema is a dead letter at once, with its errors"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A value that does not fit the schema is a dead letter at once, with its errors"({ client, name }) {
     const orders = topic(name, { schema: numberIn("total") });
     const handled: number[] = [];
     await client.subscribe(orders, { retry: quick }, (message) => {
@@ -93,9 +85,7 @@ export const failureCases: Cases = {
     assert.deepEqual(handled, [7]);
   },
 
-  async "A publish that does not fit the schema is refused before it is sent"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A publish that does not fit the schema is refused before it is sent"({ client, name }) {
     const orders = topic(name, { schema: numberIn("total") });
     const wrong = { total: "x" } as unknown as { total: number };
     await assert.rejects(client.publish(orders, wrong), (error: Error) =>
@@ -103,9 +93,7 @@ export const failureCases: Cases = {
     );
   },
 
-  async "The calls of ack, reject, nack, requeue and deadLetter choose the result"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "The calls of ack, reject, nack, requeue and deadLetter choose the result"({ client, name }) {
     const seen: string[] = [];
     await client.subscribe(name, { retry: { ...quick, attempts: 2 } }, (message) => {
       const kind = message.value as "ack" | "reject" | "nack" | "requeue" | "deadLetter";
@@ -140,9 +128,7 @@ export const failureCases: Cases = {
     ]);
   },
 
-  async "Dead letters are grouped by failure, sent back and discarded"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Dead letters are grouped by failure, sent back and discarded"({ client, name }) {
     let broken = true;
     const handled: unknown[] = [];
     await client.subscribe(name, { retry: false }, (message) => {
@@ -173,11 +159,9 @@ export const failureCases: Cases = {
   },
 
   async "A dead letter that is sent back and fails again has counted its replays, and is discarded by its failure"({
-    open,
-    fresh,
+    client,
+    name,
   }) {
-    const client = await open();
-    const name = await fresh();
     await client.subscribe(name, { retry: false }, () => {
       throw new Error("always");
     });
@@ -192,9 +176,7 @@ export const failureCases: Cases = {
     assert.deepEqual(await client.deadLetters.list(name), []);
   },
 
-  async "A handler that takes too long fails, and its signal is aborted"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A handler that takes too long fails, and its signal is aborted"({ client, name }) {
     const aborted: string[] = [];
     await client.subscribe(name, { timeout: 0.1, retry: { ...quick, attempts: 2 } }, (message) => {
       return new Promise((_resolve, reject) => {
@@ -211,9 +193,7 @@ export const failureCases: Cases = {
     assert.equal(letter!.error, "MessagingError: the handler took longer than 0.1 s");
   },
 
-  async "An idempotent consumer handles a message id once"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "An idempotent consumer handles a message id once"({ client, name }) {
     const handled: unknown[] = [];
     let consumer: Subscription | undefined;
     consumer = await client.subscribe(name, { idempotent: true, retry: quick }, (message) => {

@@ -5,12 +5,10 @@ import { type Cases, collect, type FaultyBroker, gate, until } from "./harness.j
 /** A server that goes away and comes back. */
 export const faultCases: Cases<FaultyBroker> = {
   async "Messages published while the broker is away are held, and handled when it is back, in their order"({
-    open,
-    fresh,
+    client,
+    name,
     broker,
   }) {
-    const client = await open({ timeout: 120 });
-    const name = await fresh();
     const seen: number[] = [];
     const consumer = await client.subscribe(name, {}, (message) => {
       seen.push(message.value as number);
@@ -28,12 +26,10 @@ export const faultCases: Cases<FaultyBroker> = {
   },
 
   async "A message that was being handled when the connection broke is handled again, and its late result does not count"({
-    open,
-    fresh,
+    client,
+    name,
     broker,
   }) {
-    const client = await open({ timeout: 120 });
-    const name = await fresh();
     const begun = gate();
     const finish = gate();
     const attempts: number[] = [];
@@ -59,12 +55,10 @@ export const faultCases: Cases<FaultyBroker> = {
   },
 
   async "Connections that are cut in the middle of publishes lose nothing, and each key keeps its order"({
-    open,
-    fresh,
+    client,
+    name: topicName,
     broker,
   }) {
-    const client = await open({ timeout: 120 });
-    const topicName = await fresh();
     const seen = await collect<string>(client, topicName, { prefetch: 20 });
     const confirmed: string[] = [];
     const total = 100;
@@ -94,9 +88,8 @@ export const faultCases: Cases<FaultyBroker> = {
     );
   },
 
-  async "A publish that the broker does not confirm in time rejects"({ open, fresh, broker }) {
+  async "A publish that the broker does not confirm in time rejects"({ name, open, broker }) {
     const client = await open({ timeout: 0.3 });
-    const name = await fresh();
     await client.subscribe(name, {}, () => {});
     await broker.stop();
     const failure = await client.publish(name, 1).catch((error: MessagingError) => error);

@@ -28,11 +28,14 @@ export interface FaultyBroker extends BrokerUnderTest {
 /** The means of one case. */
 export interface CaseContext<B = BrokerUnderTest> {
   readonly broker: B;
-  /** Opens a client that is closed after the case. */
+  /** A client, and a topic that no other case has used. */
+  readonly client: Messaging;
+  readonly name: string;
+  /** Opens a further client that is closed after the case. */
   open(options?: OpenMessagingOptions): Promise<Messaging>;
   /** Opens a client that the case closes itself. */
   connect(): Promise<Messaging>;
-  /** A topic that no other case has used. */
+  /** A further topic. */
   fresh(hint?: string): Promise<string>;
 }
 
@@ -45,25 +48,23 @@ export const quick = { delay: 0.02, factor: 1, jitter: 0 };
 export async function runCase<B extends BrokerUnderTest>(
   broker: B,
   body: (context: CaseContext<B>) => Promise<void>,
+  options?: OpenMessagingOptions,
 ): Promise<void> {
   const clients: Messaging[] = [];
-  const connect = async (options?: OpenMessagingOptions) =>
-    openMessaging(await broker.connect(), { logger: silent(), ...options });
+  const connect = async (given?: OpenMessagingOptions) =>
+    openMessaging(await broker.connect(), { logger: silent(), ...given });
+  const open = async (given?: OpenMessagingOptions) => {
+    const client = await connect(given);
+    clients.push(client);
+    return client;
+  };
+  const fresh = async (hint?: string) => {
+    const topic = uniqueTopic(hint);
+    await broker.prepare?.(topic);
+    return topic;
+  };
   try {
-    await body({
-      broker,
-      connect,
-      async open(options) {
-        const client = await connect(options);
-        clients.push(client);
-        return client;
-      },
-      async fresh(hint) {
-        const topic = uniqueTopic(hint);
-        await broker.prepare?.(topic);
-        return topic;
-      },
-    });
+    await body({ broker, client: await open(options), name: await fresh(), open, connect, fresh });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }

@@ -4,9 +4,7 @@ import { type Cases, collect, gate, like, until } from "./harness.js";
 
 /** Messages from the publisher to the handler. */
 export const messageCases: Cases = {
-  async "A message arrives with its value, key, headers, id and time"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A message arrives with its value, key, headers, id and time"({ client, name }) {
     const received: unknown[] = [];
     await client.subscribe(name, {}, (message) => {
       const { id, topic, key, value, headers, timestamp, text, attempt } = message;
@@ -22,9 +20,7 @@ export const messageCases: Cases = {
     ]);
   },
 
-  async "Bytes arrive as they were sent"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Bytes arrive as they were sent"({ client, name }) {
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
     let received: unknown;
     await client.subscribe(name, {}, (message) => {
@@ -35,9 +31,7 @@ export const messageCases: Cases = {
     assert.equal(Buffer.compare(Buffer.from(received as Uint8Array), Buffer.from(bytes)), 0);
   },
 
-  async "Each of many concurrent publishes is confirmed and handled once"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Each of many concurrent publishes is confirmed and handled once"({ client, name }) {
     const seen: number[] = [];
     await client.subscribe(name, { concurrency: 50 }, (message) => {
       seen.push((message.value as { n: number }).n);
@@ -51,9 +45,7 @@ export const messageCases: Cases = {
     );
   },
 
-  async "A batch arrives whole and in its order for each key"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A batch arrives whole and in its order for each key"({ client, name }) {
     const seen = await collect<number>(client, name, { concurrency: 5 });
     await client.publishBatch(
       name,
@@ -66,9 +58,7 @@ export const messageCases: Cases = {
     );
   },
 
-  async "Messages of one key are handled one after the other, those of others at the same time"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "Messages of one key are handled one after the other, those of others at the same time"({ client, name }) {
     const running = new Map<string, number>();
     const order: Record<string, number[]> = { a: [], b: [], c: [] };
     let most = 0;
@@ -97,9 +87,7 @@ export const messageCases: Cases = {
       );
   },
 
-  async "A consumer handles no more messages at a time than its concurrency"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A consumer handles no more messages at a time than its concurrency"({ client, name }) {
     let running = 0;
     let most = 0;
     let done = 0;
@@ -119,8 +107,7 @@ export const messageCases: Cases = {
     assert.equal(most, 3);
   },
 
-  async "A message carries the trace of the one that was handled when it was published"({ open, fresh }) {
-    const client = await open();
+  async "A message carries the trace of the one that was handled when it was published"({ client, fresh }) {
     const [first, second] = [await fresh("from"), await fresh("to")];
     let parent: string | undefined;
     await client.subscribe(second, {}, (message) => {
@@ -135,17 +122,13 @@ export const messageCases: Cases = {
     assert.equal(parent, traceparent);
   },
 
-  async "A message over the limit of the broker is refused before it is sent"({ open, fresh, broker }) {
+  async "A message over the limit of the broker is refused before it is sent"({ client, name, broker }) {
     const { abilities } = await broker.connect();
-    const client = await open();
-    const name = await fresh();
     const failure = await client.publish(name, "x".repeat(abilities.maxBytes)).catch((error: MessagingError) => error);
     like(failure, { code: "TOO_LARGE" });
   },
 
-  async "The lag is the number of messages that are not handled yet"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "The lag is the number of messages that are not handled yet"({ client, name }) {
     const finish = gate();
     let handled = 0;
     const consumer = await client.subscribe(name, { concurrency: 1, prefetch: 2 }, async () => {

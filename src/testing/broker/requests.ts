@@ -4,17 +4,14 @@ import { type Cases, collect, gate, like, quick, until } from "./harness.js";
 
 /** Requests, for brokers that can broadcast. */
 export const requestCases: Cases = {
-  async "A request resolves to the value that the handler returns, each to its own"({ open, fresh }) {
-    const [asking, replying] = [await open(), await open()];
-    const name = await fresh();
+  async "A request resolves to the value that the handler returns, each to its own"({ client: asking, name, open }) {
+    const replying = await open();
     await replying.subscribe(name, {}, async (message) => ({ doubled: (message.value as number) * 2 }));
     const replies = await Promise.all([1, 2, 3].map((value) => asking.request(name, value)));
     assert.deepEqual(replies, [{ doubled: 2 }, { doubled: 4 }, { doubled: 6 }]);
   },
 
-  async "A request rejects with the error of the handler after its last attempt"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A request rejects with the error of the handler after its last attempt"({ client, name }) {
     let attempts = 0;
     await client.subscribe(name, { retry: { ...quick, attempts: 2 } }, () => {
       attempts++;
@@ -28,11 +25,12 @@ export const requestCases: Cases = {
   },
 
   async "A client that drains rejects the requests that wait, refuses further ones, and still publishes for the handlers that run"({
+    name: asked,
     connect,
     fresh,
   }) {
     const client = await connect();
-    const [asked, other] = [await fresh(), await fresh()];
+    const other = await fresh();
     const begun = gate();
     const finish = gate();
     const results: unknown[] = [];
@@ -60,9 +58,7 @@ export const requestCases: Cases = {
     await assert.rejects(client.publish(other, 1), { code: "CLOSED" });
   },
 
-  async "A request without a reply in time rejects, and a late reply is dropped"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A request without a reply in time rejects, and a late reply is dropped"({ client, name, fresh }) {
     const late = gate();
     const consumer = await client.subscribe(name, {}, async () => {
       await late.opened;
@@ -79,9 +75,12 @@ export const requestCases: Cases = {
 
 /** Transactions, for brokers that have them. */
 export const transactionCases: Cases = {
-  async "The messages of a transaction are all published when it ends, and none if it throws"({ open, fresh }) {
-    const client = await open();
-    const [one, two] = [await fresh(), await fresh()];
+  async "The messages of a transaction are all published when it ends, and none if it throws"({
+    client,
+    name: one,
+    fresh,
+  }) {
+    const two = await fresh();
     const seen: unknown[] = [];
     for (const topic of [one, two]) await client.subscribe(topic, {}, ({ value }) => void seen.push(value));
     const failing = client.transaction(async (tx) => {
@@ -99,9 +98,7 @@ export const transactionCases: Cases = {
     assert.deepEqual(seen.toSorted(), ["a", "b", "c"]);
   },
 
-  async "A transaction that has ended takes no further messages"({ open, fresh }) {
-    const client = await open();
-    const name = await fresh();
+  async "A transaction that has ended takes no further messages"({ client, name }) {
     let late = async (): Promise<unknown> => null;
     await client.transaction(async (tx) => {
       late = () => tx.publish(name, 1);
@@ -110,11 +107,13 @@ export const transactionCases: Cases = {
   },
 
   async "A transactional handler publishes and marks its messages as handled together: an attempt that fails publishes nothing"({
+    client,
+    name: input,
     open,
     fresh,
   }) {
-    const [client, other] = [await open(), await open()];
-    const [input, output] = [await fresh(), await fresh()];
+    const other = await open();
+    const output = await fresh();
     const out = await collect<number>(other, output, { group: "out" });
     const attempts: string[] = [];
     const options = { transactional: true, batch: 4, retry: quick } as const;
@@ -135,11 +134,11 @@ export const transactionCases: Cases = {
   },
 
   async "One message that fails every transaction of its batch is the only dead letter, and the results of the others are published once"({
-    open,
+    client,
+    name: input,
     fresh,
   }) {
-    const client = await open();
-    const [input, output] = [await fresh(), await fresh()];
+    const output = await fresh();
     const out = await collect(client, output, { group: "out" });
     const options = { transactional: true, batch: 4, retry: { ...quick, attempts: 2 } } as const;
     const consumer = await client.subscribe(input, options, async (messages, { tx }) => {
@@ -155,11 +154,11 @@ export const transactionCases: Cases = {
   },
 
   async "A message that a transactional handler cannot handle is a dead letter after its attempts, and those after it continue"({
-    open,
+    client,
+    name: input,
     fresh,
   }) {
-    const client = await open();
-    const [input, output] = [await fresh(), await fresh()];
+    const output = await fresh();
     const out = await collect(client, output, { group: "out" });
     const options = { transactional: true, retry: { ...quick, attempts: 2 } } as const;
     await client.subscribe(input, options, async (message, { tx }) => {

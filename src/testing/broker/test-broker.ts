@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { OpenMessagingOptions } from "../../engines/messaging/open-messaging.js";
 import { batchCases } from "./batches.js";
 import { consumerCases, delayCases, groupCases, seekCases } from "./consumers.js";
 import { failureCases } from "./failures.js";
@@ -63,7 +64,7 @@ export function testBroker(
 
 /** The tests of a server that goes away and comes back, with its data. */
 export function testBrokerFaults(broker: FaultyBroker, runner: TestRunner): void {
-  add(`faults of ${broker.name}`, broker, runner, longPatience, faultCases);
+  add(`faults of ${broker.name}`, broker, runner, longPatience, faultCases, { timeout: 120 });
 }
 
 function add<B extends BrokerUnderTest>(
@@ -72,8 +73,9 @@ function add<B extends BrokerUnderTest>(
   { describe, it }: TestRunner,
   timeout: number,
   cases: Cases<B>,
+  options?: OpenMessagingOptions,
 ): void {
   describe(title, () => {
-    for (const [sentence, body] of Object.entries(cases)) it(sentence, () => runCase(broker, body), timeout);
+    for (const [sentence, body] of Object.entries(cases)) it(sentence, () => runCase(broker, body, options), timeout);
   });
 }

@@ -111,23 +111,21 @@ export class DocumentPlan {
 }
 
 class PlannedSelection implements Selection {
-  readonly #plan: DocumentPlan;
-  readonly #sets: readonly SelectionSetNode[];
   #type: GraphQLObjectType | null = null;
   #fields: readonly FieldPlan[] = [];
   /** The fields for other types than the first one. */
   #others: Map<GraphQLObjectType, readonly FieldPlan[]> | null = null;
 
-  constructor(plan: DocumentPlan, sets: readonly SelectionSetNode[]) {
-    this.#plan = plan;
-    this.#sets = sets;
-  }
+  constructor(
+    private readonly plan: DocumentPlan,
+    private readonly sets: readonly SelectionSetNode[],
+  ) {}
 
   fieldsOf(run: Run, type: GraphQLObjectType): readonly FieldPlan[] {
     if (type === this.#type) return this.#fields;
     const known = this.#others?.get(type) ?? run.fieldsOf(this, type);
     if (known !== undefined) return known;
-    const { fields, fixed } = this.#plan.fieldsOf(type, this.#sets, run);
+    const { fields, fixed } = this.plan.fieldsOf(type, this.sets, run);
     if (!fixed) run.keepFields(this, type, fields);
     else if (this.#type === null) {
       this.#type = type;
@@ -142,16 +140,13 @@ class CollectedFields {
   readonly fields = new Map<string, FieldNode[]>();
   /** True if the fields depend on variables. */
   conditional = false;
-  readonly #plan: DocumentPlan;
-  readonly #type: GraphQLObjectType;
-  readonly #variables: Record<string, unknown>;
   readonly #visited = new Set<string>();
 
-  constructor(plan: DocumentPlan, type: GraphQLObjectType, variables: Record<string, unknown>) {
-    this.#plan = plan;
-    this.#type = type;
-    this.#variables = variables;
-  }
+  constructor(
+    private readonly plan: DocumentPlan,
+    private readonly type: GraphQLObjectType,
+    private readonly variables: Record<string, unknown>,
+  ) {}
 
   add(set: SelectionSetNode): void {
     for (const selection of set.selections) {
@@ -171,7 +166,7 @@ class CollectedFields {
           const name = selection.name.value;
           if (this.#visited.has(name) || !this.#isIncluded(selection)) break;
           this.#visited.add(name);
-          const fragment = this.#plan.fragments[name];
+          const fragment = this.plan.fragments[name];
           if (fragment && this.#applies(fragment.typeCondition)) this.add(fragment.selectionSet);
         }
       }
@@ -181,16 +176,14 @@ class CollectedFields {
   #isIncluded(node: SelectionNode): boolean {
     if (!node.directives?.length) return true;
     this.conditional ||= node.directives.some((each) => each.arguments?.some(({ value }) => value.kind === "Variable"));
-    if (getDirectiveValues(GraphQLSkipDirective, node, this.#variables)?.["if"] === true) return false;
-    return getDirectiveValues(GraphQLIncludeDirective, node, this.#variables)?.["if"] !== false;
+    if (getDirectiveValues(GraphQLSkipDirective, node, this.variables)?.["if"] === true) return false;
+    return getDirectiveValues(GraphQLIncludeDirective, node, this.variables)?.["if"] !== false;
   }
 
   #applies(typeCondition: NamedTypeNode | undefined): boolean {
     if (!typeCondition) return true;
-    const condition = typeFromAST(this.#plan.schema, typeCondition);
-    return (
-      condition === this.#type || (isAbstractType(condition) && this.#plan.schema.isSubType(condition, this.#type))
-    );
+    const condition = typeFromAST(this.plan.schema, typeCondition);
+    return condition === this.type || (isAbstractType(condition) && this.plan.schema.isSubType(condition, this.type));
   }
 }
 

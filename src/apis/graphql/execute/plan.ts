@@ -14,12 +14,6 @@ import type { Scalar } from "./scalar-text.js";
 
 /** The state of one execution. */
 export class Run {
-  readonly schema: GraphQLSchema;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
-  readonly operation: OperationDefinitionNode;
-  readonly variables: Record<string, unknown>;
-  readonly rootValue: unknown;
-  readonly context: unknown;
   errors: GraphQLError[] | null = null;
   /** Promises of resolvers that are not settled yet. */
   #waiting = 0;
@@ -33,20 +27,13 @@ export class Run {
   readonly arguments: (Record<string, unknown> | null)[] = [];
 
   constructor(
-    schema: GraphQLSchema,
-    fragments: Readonly<Record<string, FragmentDefinitionNode>>,
-    operation: OperationDefinitionNode,
-    variables: Record<string, unknown>,
-    rootValue: unknown,
-    context: unknown,
-  ) {
-    this.schema = schema;
-    this.fragments = fragments;
-    this.operation = operation;
-    this.variables = variables;
-    this.rootValue = rootValue;
-    this.context = context;
-  }
+    readonly schema: GraphQLSchema,
+    readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+    readonly operation: OperationDefinitionNode,
+    readonly variables: Record<string, unknown>,
+    readonly rootValue: unknown,
+    readonly context: unknown,
+  ) {}
 
   /** A promise of a resolver is awaited. */
   begin(): void {

@@ -5,15 +5,11 @@ import { malformed, type OperationParameters, type Refusal, readParameters } fro
 
 /** A request that is no GraphQL request, with its status. */
 export class BadRequest {
-  readonly status: number;
-  readonly message: string;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    this.status = status;
-    this.message = message;
-    this.headers = headers;
-  }
+  constructor(
+    readonly status: number,
+    readonly message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
 }
 
 /**

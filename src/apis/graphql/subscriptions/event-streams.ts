@@ -13,15 +13,13 @@ import type { SubscriptionCount } from "./subscription-count.js";
  * made when the client has taken the one before.
  */
 export class EventStreams {
-  readonly #operations: Operations;
-  readonly #count: SubscriptionCount;
   readonly #open = new Set<() => void>();
   #draining = false;
 
-  constructor(operations: Operations, count: SubscriptionCount) {
-    this.#operations = operations;
-    this.#count = count;
-  }
+  constructor(
+    private readonly operations: Operations,
+    private readonly count: SubscriptionCount,
+  ) {}
 
   respond(request: Request, prepared: PreparedOperation): Response {
     return Response.sse((signal) => this.#events(request, prepared, signal), { heartbeat: 12 });
@@ -34,14 +32,14 @@ export class EventStreams {
   }
 
   async *#events(request: Request, prepared: PreparedOperation, signal: AbortSignal): AsyncIterableIterator<SseEvent> {
-    const text = (result: TextResult): string => this.#operations.responseText(result, request);
+    const text = (result: TextResult): string => this.operations.responseText(result, request);
     const next = (result: TextResult): SseEvent => ({ event: "next", data: text(result) });
     if (prepared.kind !== "subscription") {
       const context = new GraphqlContext(request);
-      const result = await this.#operations.execute(prepared, context);
+      const result = await this.operations.execute(prepared, context);
       if (result.running !== null) context.abort();
       yield next(result);
-    } else if (!this.#count.take()) {
+    } else if (!this.count.take()) {
       yield next(this.#tooMany());
     } else {
       yield* this.#subscription(request, prepared, signal, next);
@@ -58,12 +56,12 @@ export class EventStreams {
     const context = new GraphqlContext(request);
     let result: AsyncIterable<TextResult> | TextResult;
     try {
-      result = await this.#operations.subscribe(prepared, context);
+      result = await this.operations.subscribe(prepared, context);
     } catch (error) {
       result = failed(error);
     }
     if (!(Symbol.asyncIterator in result)) {
-      this.#count.release();
+      this.count.release();
       yield next(result);
       return;
     }
@@ -86,7 +84,7 @@ export class EventStreams {
     } finally {
       this.#open.delete(end);
       end();
-      void source.closed.then(() => this.#count.release());
+      void source.closed.then(() => this.count.release());
     }
   }
 

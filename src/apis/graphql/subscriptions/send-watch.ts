@@ -3,21 +3,19 @@
  * of a subscription that waits may be less.
  */
 export class SendWatch {
-  readonly #timeout: number;
-  readonly #giveUp: () => void;
   #waiting = 0;
   #timer: NodeJS.Timeout | null = null;
 
   /** `timeout` is in milliseconds. */
-  constructor(timeout: number, giveUp: () => void) {
-    this.#timeout = timeout;
-    this.#giveUp = giveUp;
-  }
+  constructor(
+    private readonly timeout: number,
+    private readonly giveUp: () => void,
+  ) {}
 
   /** Watches a message until it has been taken. */
   async watch(sending: Promise<void>): Promise<void> {
     this.#waiting++;
-    this.#timer ??= setTimeout(this.#giveUp, this.#timeout).unref();
+    this.#timer ??= setTimeout(this.giveUp, this.timeout).unref();
     try {
       await sending;
     } finally {

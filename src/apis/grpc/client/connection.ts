@@ -5,20 +5,18 @@ import type { ChannelSettings } from "./channel-options.js";
 
 /** One connection to the server. It is made when a call needs it, and again after it was lost. */
 export class Connection {
-  readonly #settings: ChannelSettings;
-  readonly #url: URL;
   #session: ClientHttp2Session | null = null;
   #connecting: Promise<ClientHttp2Session> | null = null;
   #calls = 0;
   #closed = false;
 
-  constructor(settings: ChannelSettings, url: URL) {
-    this.#settings = settings;
-    this.#url = url;
-  }
+  constructor(
+    private readonly settings: ChannelSettings,
+    private readonly url: URL,
+  ) {}
 
   get host(): string {
-    return this.#url.host;
+    return this.url.host;
   }
 
   /** The session, if there is one that takes calls. */
@@ -53,8 +51,8 @@ export class Connection {
   }
 
   #connect(): Promise<ClientHttp2Session> {
-    const { tls, connectTimeout } = this.#settings;
-    const url = this.#url;
+    const { tls, connectTimeout } = this.settings;
+    const url = this.url;
     return new Promise((resolve, reject) => {
       const session = http2.connect(url.origin, {
         ...pemOf(tls),
@@ -79,7 +77,7 @@ export class Connection {
         session.setLocalWindowSize(1_048_576);
         this.#session = session;
         // An idle connection needs no life signs; servers refuse clients that ping without calls.
-        keepAlive(session, this.#settings, () => this.#calls > 0);
+        keepAlive(session, this.settings, () => this.#calls > 0);
         session.unref();
         resolve(session);
       });

@@ -100,13 +100,10 @@ async function loadCaller(settings: ChannelSettings): Promise<Caller> {
 
 /** A stream of messages that begins with its first use. */
 class LazyStream implements AsyncIterableIterator<unknown> {
-  readonly #start: () => Promise<AsyncIterable<unknown>>;
   #messages: Promise<AsyncIterator<unknown>> | null = null;
   #ended = false;
 
-  constructor(start: () => Promise<AsyncIterable<unknown>>) {
-    this.#start = start;
-  }
+  constructor(private readonly start: () => Promise<AsyncIterable<unknown>>) {}
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -114,7 +111,7 @@ class LazyStream implements AsyncIterableIterator<unknown> {
 
   async next(): Promise<IteratorResult<unknown>> {
     if (this.#ended) return { done: true, value: undefined };
-    this.#messages ??= this.#start().then((messages) => messages[Symbol.asyncIterator]());
+    this.#messages ??= this.start().then((messages) => messages[Symbol.asyncIterator]());
     return (await this.#messages).next();
   }
 

@@ -16,13 +16,10 @@ export interface Picker {
 
 /** All calls go to the first address that can be connected to. After the connection is lost, the first one is tried again. */
 export class PickFirst implements Picker {
-  readonly #connections: readonly Connection[];
   #current: Connection | null = null;
   #search: Promise<Picked> | null = null;
 
-  constructor(connections: readonly Connection[]) {
-    this.#connections = connections;
-  }
+  constructor(private readonly connections: readonly Connection[]) {}
 
   pick(): Picked | Promise<Picked> {
     const session = this.#current?.open ?? null;
@@ -34,12 +31,12 @@ export class PickFirst implements Picker {
   }
 
   close(): void {
-    for (const connection of this.#connections) connection.close();
+    for (const connection of this.connections) connection.close();
   }
 
   async #find(): Promise<Picked> {
     let failure: unknown;
-    for (const connection of this.#connections) {
+    for (const connection of this.connections) {
       try {
         const session = await connection.ready();
         this.#current = connection;

@@ -26,27 +26,24 @@ export interface FailedAttempt {
 
 /** The further attempts of one call (gRFC A6). */
 export class Retries {
-  readonly #policy: RetryPolicy;
-  readonly #throttle: RetryThrottle | null;
-  readonly #idempotent: boolean;
   /** Attempts that the server was told of, before the present one. */
   previous = 0;
   #sincePushback = 0;
   #repeatedUnseen = false;
 
-  constructor(policy: RetryPolicy, throttle: RetryThrottle | null, idempotent: boolean) {
-    this.#policy = policy;
-    this.#throttle = throttle;
-    this.#idempotent = idempotent;
-  }
+  constructor(
+    private readonly policy: RetryPolicy,
+    private readonly throttle: RetryThrottle | null,
+    private readonly idempotent: boolean,
+  ) {}
 
   succeeded(): void {
-    this.#throttle?.succeeded();
+    this.throttle?.succeeded();
   }
 
   /** Milliseconds before the next attempt; null for none. */
   pauseAfter(error: unknown, { repeatable, unseen, refused }: FailedAttempt): number | null {
-    const { attempts, codes, onlySafe, first, longest, factor, jitter } = this.#policy;
+    const { attempts, codes, onlySafe, first, longest, factor, jitter } = this.policy;
     if (!(error instanceof GrpcError) || !repeatable) return null;
     // No handler has seen the call. Once, at once: a server that is about to stop refuses streams.
     if (refused && !this.#repeatedUnseen) {
@@ -55,9 +52,9 @@ export class Retries {
     }
     const pushback = readPushback(error);
     if (pushback !== "never" && !codes.has(error.grpcCode)) return null;
-    const isThrottled = this.#throttle?.failed() ?? false;
+    const isThrottled = this.throttle?.failed() ?? false;
     if (pushback === "never" || isThrottled || this.previous + 1 >= attempts) return null;
-    if (onlySafe && !unseen && !this.#idempotent) return null;
+    if (onlySafe && !unseen && !this.idempotent) return null;
     this.previous++;
     if (pushback !== null) {
       this.#sincePushback = 0;

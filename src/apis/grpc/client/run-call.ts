@@ -1,8 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Span } from "../../../kit/tracer.js";
-import { clientStreams, serverStreams } from "../bound-method.js";
-import type { Codec } from "../codec/codec.js";
-import type { MethodKind } from "../descriptors.js";
+import { type BoundMethod, clientStreams, serverStreams } from "../bound-method.js";
 import { GrpcError } from "../grpc-error.js";
 import { type Metadata, previousAttempts } from "../metadata.js";
 import { GrpcStatus } from "../status.js";
@@ -91,11 +89,6 @@ const unavailable: ReadonlySet<number> = new Set([GrpcStatus.UNAVAILABLE]);
 
 /** One attempt, with its messages in both directions. */
 class CallAttempt implements FailedAttempt {
-  readonly #parts: CallParts;
-  readonly #limits: CallLimits;
-  readonly #span: Span | null;
-  readonly #previous: number;
-  readonly #kept: KeptFrames | null;
   #attempt: Attempt | null = null;
   #release: (() => void) | null = null;
   #forget: (() => void) | null = null;
@@ -103,16 +96,16 @@ class CallAttempt implements FailedAttempt {
   #ownError: unknown = null;
   #done = false;
 
-  constructor(parts: CallParts, limits: CallLimits, span: Span | null, previous: number, kept: KeptFrames | null) {
-    this.#parts = parts;
-    this.#limits = limits;
-    this.#span = span;
-    this.#previous = previous;
-    this.#kept = kept;
-  }
+  constructor(
+    private readonly parts: CallParts,
+    private readonly limits: CallLimits,
+    private readonly span: Span | null,
+    private readonly previous: number,
+    private readonly kept: KeptFrames | null,
+  ) {}
 
   async *messages(): AsyncGenerator<unknown> {
-    const { picker, settings, options } = this.#parts;
+    const { picker, settings, options } = this.parts;
     const { connection, session } = await this.#unlessOver(picker.pick());
     this.#release = connection.begin(session);
     const attempt = new Attempt(session, this.#headers(), settings.maxMessageSize, (metadata) => {
@@ -123,7 +116,7 @@ class CallAttempt implements FailedAttempt {
       }
     });
     this.#attempt = attempt;
-    this.#forget = this.#limits.onOver((error) => attempt.cancel(error));
+    this.#forget = this.limits.onOver((error) => attempt.cancel(error));
     // Not awaited: a server may end a call before it has all messages.
     void this.#send(attempt);
     for (;;) {
@@ -143,7 +136,7 @@ class CallAttempt implements FailedAttempt {
   get repeatable(): boolean {
     const attempt = this.#attempt;
     if (attempt === null) return true;
-    return !attempt.committed && (this.#kept?.complete ?? !clientStreams(this.#parts.method));
+    return !attempt.committed && (this.kept?.complete ?? !clientStreams(this.parts.method));
   }
 
   get unseen(): boolean {
@@ -165,17 +158,17 @@ class CallAttempt implements FailedAttempt {
   #unlessOver<T>(work: T | Promise<T>): T | Promise<T> {
     if (!(work instanceof Promise)) return work;
     return new Promise((resolve, reject) => {
-      const forget = this.#limits.onOver(reject);
+      const forget = this.limits.onOver(reject);
       work.then(resolve, reject).finally(forget);
     });
   }
 
   async #send(attempt: Attempt): Promise<void> {
-    const { messages, method } = this.#parts;
-    const encode = encoder(this.#parts);
+    const { messages, method } = this.parts;
+    const encode = encoder(this.parts);
     try {
-      if (this.#kept !== null) {
-        for await (const frame of this.#kept) if (!(await attempt.write(frame))) return;
+      if (this.kept !== null) {
+        for await (const frame of this.kept) if (!(await attempt.write(frame))) return;
       } else if (Array.isArray(messages) && messages.length === 1) {
         attempt.end(await encode(messages[0]));
         return;
@@ -194,7 +187,7 @@ class CallAttempt implements FailedAttempt {
   }
 
   async #decode(frame: Frame, attempt: Attempt): Promise<unknown> {
-    const { method, settings } = this.#parts;
+    const { method, settings } = this.parts;
     let { data } = frame;
     if ((frame.flags & 1) !== 0) {
       if (attempt.encoding === null) throw new GrpcError("INTERNAL", "a message is compressed, and no header says how");
@@ -211,7 +204,7 @@ class CallAttempt implements FailedAttempt {
   }
 
   #headers(): OutgoingHttpHeaders {
-    const { method, settings } = this.#parts;
+    const { method, settings } = this.parts;
     const headers: OutgoingHttpHeaders = {
       ":method": "POST",
       ":path": `/${method.service}/${method.name}`,
@@ -221,11 +214,11 @@ class CallAttempt implements FailedAttempt {
       "grpc-accept-encoding": acceptedEncodings,
       ...(settings.compression && { "grpc-encoding": "gzip" }),
     };
-    if (this.#previous > 0) headers[previousAttempts] = String(this.#previous);
-    const { left } = this.#limits;
+    if (this.previous > 0) headers[previousAttempts] = String(this.previous);
+    const { left } = this.limits;
     if (left !== null) headers["grpc-timeout"] = writeGrpcTimeout(left);
-    if (this.#span !== null) Object.assign(headers, this.#span.headers());
-    for (const metadata of this.#parts.metadata) {
+    if (this.span !== null) Object.assign(headers, this.span.headers());
+    for (const metadata of this.parts.metadata) {
       for (const [name, value] of metadata.wire()) {
         const known = headers[name];
         headers[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [String(known)]), value];
@@ -274,11 +267,4 @@ function endSpan(span: Span | null, failure: unknown): void {
 }
 
 /** A method that a client calls. */
-export interface CalledMethod {
-  readonly service: string;
-  readonly name: string;
-  readonly kind: MethodKind;
-  readonly input: Codec;
-  readonly output: Codec;
-  readonly idempotent: boolean;
-}
+export type CalledMethod = Pick<BoundMethod, "service" | "name" | "kind" | "input" | "output" | "idempotent">;

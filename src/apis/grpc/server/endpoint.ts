@@ -127,14 +127,11 @@ class SingleRun {
 
 /** The messages of a client that sends a stream, as the handler iterates them. */
 class MessageIterator implements AsyncIterableIterator<unknown> {
-  readonly #exchange: Exchange;
   #done = false;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(exchange: Exchange) {
-    this.#exchange = exchange;
-  }
+  constructor(private readonly exchange: Exchange) {}
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -153,18 +150,18 @@ class MessageIterator implements AsyncIterableIterator<unknown> {
 
   async return(): Promise<IteratorResult<unknown>> {
     this.#done = true;
-    this.#exchange.incoming.discard();
+    this.exchange.incoming.discard();
     return { done: true, value: undefined };
   }
 
   async #take(): Promise<IteratorResult<unknown>> {
     if (this.#done) return { done: true, value: undefined };
-    const frame = await this.#exchange.incoming.next();
+    const frame = await this.exchange.incoming.next();
     // The end of a stream of Connect is a frame of its own.
     if (frame === null || (frame.flags & 2) !== 0) {
       this.#done = true;
       return { done: true, value: undefined };
     }
-    return { done: false, value: await this.#exchange.decode(frame) };
+    return { done: false, value: await this.exchange.decode(frame) };
   }
 }

@@ -203,17 +203,14 @@ export class PulledFrames implements Incoming {
 
 /** A message that is known whole: the body of a unary call of Connect. */
 export class SingleFrame implements Incoming {
-  readonly #read: () => Promise<Frame>;
   #taken = false;
 
-  constructor(read: () => Promise<Frame>) {
-    this.#read = read;
-  }
+  constructor(private readonly read: () => Promise<Frame>) {}
 
   next(): null | Promise<Frame> {
     if (this.#taken) return null;
     this.#taken = true;
-    return this.#read();
+    return this.read();
   }
 
   discard(): void {}

@@ -18,32 +18,28 @@ const sessionMemory = 64;
 
 /** The listener at the address of the gRPC server: in each worker, on the same port. */
 export class Listener {
-  readonly #host: Host;
-  readonly #config: GrpcConfig;
-  readonly #handler: Http2StreamHandler;
-  readonly #dispatch: Dispatch;
   #transport: Transport | null = null;
   #keeper: TlsKeeper | null = null;
 
-  constructor(host: Host, config: GrpcConfig, handler: Http2StreamHandler, dispatch: Dispatch) {
-    this.#host = host;
-    this.#config = config;
-    this.#handler = handler;
-    this.#dispatch = dispatch;
-  }
+  constructor(
+    private readonly host: Host,
+    private readonly config: GrpcConfig,
+    private readonly handler: Http2StreamHandler,
+    private readonly dispatch: Dispatch,
+  ) {}
 
   /** Resolves to the address, with the real port. */
   async listen(): Promise<ListenAddress> {
-    const config = this.#config;
+    const config = this.config;
     const { tls } = config;
-    const address = config.listen ?? defaultAddress(this.#host.env, this.#host.settings.host);
+    const address = config.listen ?? defaultAddress(this.host.env, this.host.settings.host);
     const { createHttp2Transport } = await import("../../../server/http2/transport.js");
     if (tls !== undefined)
-      this.#keeper = new (await import("../../../server/tls/keeper.js")).TlsKeeper(tls, this.#host.logger);
+      this.#keeper = new (await import("../../../server/tls/keeper.js")).TlsKeeper(tls, this.host.logger);
     const handlers = new Http2StreamHandlers();
-    handlers.add(this.#handler);
+    handlers.add(this.handler);
     const keeper = this.#keeper;
-    this.#transport = createHttp2Transport(this.#dispatch, {
+    this.#transport = createHttp2Transport(this.dispatch, {
       ...defaultLimits,
       keepAliveTimeout: idleTimeout,
       writeTimeout,
@@ -53,7 +49,7 @@ export class Listener {
       onSecureServer: (server) => keeper?.attach(server),
       http2: { ...defaultHttp2, maxConcurrentStreams: config.maxConcurrentStreams, maxSessionMemory: sessionMemory },
       http2Streams: handlers,
-      onError: (error) => this.#host.logger.error("a response could not be completed", { error }),
+      onError: (error) => this.host.logger.error("a response could not be completed", { error }),
     });
     return this.#bind(address);
   }
@@ -62,7 +58,7 @@ export class Listener {
   async drain(): Promise<void> {
     const transport = this.#transport;
     if (transport === null) return;
-    await within(transport.drain(), this.#config.drainTimeout * 1000);
+    await within(transport.drain(), this.config.drainTimeout * 1000);
     this.close();
   }
 

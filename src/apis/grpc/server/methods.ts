@@ -15,30 +15,27 @@ export class Methods {
   readonly byPath = new Map<string, ServedMethod>();
   /** Calls of gRPC-Web and Connect at the address of the gRPC server. */
   readonly web = new Map<string, HostPipeline>();
-  readonly #host: Host;
-  readonly #config: GrpcConfig;
-  readonly #mask: boolean;
 
-  constructor(host: Host, config: GrpcConfig, mask: boolean) {
-    this.#host = host;
-    this.#config = config;
-    this.#mask = mask;
-  }
+  constructor(
+    private readonly host: Host,
+    private readonly config: GrpcConfig,
+    private readonly mask: boolean,
+  ) {}
 
   /** `internal`: for operators, as health probes; no guards and no middleware of the application. */
   add(method: BoundMethod, options: RouteOptions, internal = false): void {
     this.byPath.set(method.path, this.pipeline(method, options, internal));
-    if (!this.#config.enableWeb) return;
+    if (!this.config.enableWeb) return;
     const bodyLimit = clientStreams(method) ? Number.MAX_SAFE_INTEGER : 2 * method.maxMessageSize + 1024;
-    const route = { ...webRoute(method, this.#mask, { ...this.#options(method, options), bodyLimit }), internal };
-    this.web.set(method.path, this.#host.pipeline({ ...route, method: "POST" }));
-    this.#host.route({ ...route, method: "POST" });
-    if (method.idempotent && method.kind === "unary") this.#host.route({ ...route, method: "GET" });
+    const route = { ...webRoute(method, this.mask, { ...this.#options(method, options), bodyLimit }), internal };
+    this.web.set(method.path, this.host.pipeline({ ...route, method: "POST" }));
+    this.host.route({ ...route, method: "POST" });
+    if (method.idempotent && method.kind === "unary") this.host.route({ ...route, method: "GET" });
   }
 
   /** A pipeline for calls of gRPC itself. */
   pipeline(method: BoundMethod, options: RouteOptions, internal = false): ServedMethod {
-    const pipeline = this.#host.pipeline({
+    const pipeline = this.host.pipeline({
       path: method.path,
       method: "POST",
       internal,
@@ -49,7 +46,7 @@ export class Methods {
   }
 
   #options(method: BoundMethod, options: RouteOptions): RouteOptions {
-    const timeout = method.kind === "unary" ? this.#host.settings.requestTimeout : 0;
+    const timeout = method.kind === "unary" ? this.host.settings.requestTimeout : 0;
     // A response depends on the message, which caches do not look at.
     return { timeout, ...options, stream: true, cache: false, etag: false, ...rpcOf(method) };
   }

@@ -10,32 +10,28 @@ import { noteLateFailure, type Outcome, outcomeOfError, outcomeOfResponse, succe
 
 /** Writes the response of a call of gRPC to its stream. */
 export class NativeCall {
-  readonly #stream: ServerHttp2Stream;
-  readonly #request: Request;
-  readonly #mask: boolean;
-  readonly #exchange: Exchange | null;
   #outcome: Outcome = success;
   /** True if the end of the call is on its way: nothing is left to abort. */
   complete = false;
 
   /** `exchange` is null for a call that failed before there was one. */
-  constructor(stream: ServerHttp2Stream, request: Request, exchange: Exchange | null, mask: boolean) {
-    this.#stream = stream;
-    this.#request = request;
-    this.#exchange = exchange;
-    this.#mask = mask;
-  }
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    private readonly request: Request,
+    private readonly exchange: Exchange | null,
+    private readonly mask: boolean,
+  ) {}
 
   send(response: Response): void {
-    const stream = this.#stream;
+    const stream = this.stream;
     if (stream.destroyed || stream.closed) {
       discardBody(response);
       return;
     }
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     if (exchange === null || !exchange.replied || response.status !== 200 || response.type !== exchange.wire.type) {
       discardBody(response);
-      this.refuse(outcomeOfResponse(this.#request, response, this.#mask), response.fields);
+      this.refuse(outcomeOfResponse(this.request, response, this.mask), response.fields);
       return;
     }
     exchange.addMetadata(response);
@@ -58,14 +54,14 @@ export class NativeCall {
     this.complete = true;
     for (const name of problemFields) delete headers[name];
     headers[":status"] = 200;
-    headers["content-type"] = this.#exchange?.wire.type ?? "application/grpc";
-    this.#stream.respond(Object.assign(headers, this.#trailersOf(outcome)), refusalOptions);
+    headers["content-type"] = this.exchange?.wire.type ?? "application/grpc";
+    this.stream.respond(Object.assign(headers, this.#trailersOf(outcome)), refusalOptions);
     this.#leaveRequest();
   }
 
   /** Messages as fast as the client takes them: a full window pauses the handler. */
   async #pump(body: AsyncIterable<Uint8Array>): Promise<void> {
-    const stream = this.#stream;
+    const stream = this.stream;
     const iterator = body[Symbol.asyncIterator]();
     try {
       for (;;) {
@@ -78,8 +74,8 @@ export class NativeCall {
         if (value.length > 0 && !stream.write(value)) await drained(stream);
       }
     } catch (error) {
-      this.#outcome = outcomeOfError(error, this.#mask);
-      noteLateFailure(this.#request, error, this.#outcome);
+      this.#outcome = outcomeOfError(error, this.mask);
+      noteLateFailure(this.request, error, this.#outcome);
     }
     if (!stream.destroyed) stream.end();
   }
@@ -87,7 +83,7 @@ export class NativeCall {
   #sendTrailers(): void {
     this.complete = true;
     try {
-      this.#stream.sendTrailers(this.#trailersOf(this.#outcome));
+      this.stream.sendTrailers(this.#trailersOf(this.#outcome));
     } catch {
       // The client is gone.
     }
@@ -95,16 +91,16 @@ export class NativeCall {
   }
 
   #trailersOf(outcome: Outcome): OutgoingHttpHeaders {
-    const own = this.#exchange?.call.ownTrailers ?? null;
+    const own = this.exchange?.call.ownTrailers ?? null;
     if (outcome === success && own === null) return { "grpc-status": "0" };
     return trailersOf(outcome, own);
   }
 
   /** The client may still send: it learns that nobody listens, after it has the status. */
   #leaveRequest(): void {
-    const stream = this.#stream;
+    const stream = this.stream;
     if (stream.readableEnded) return;
-    this.#exchange?.incoming.discard();
+    this.exchange?.incoming.discard();
     stream.resume();
     setImmediate(() => {
       if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);

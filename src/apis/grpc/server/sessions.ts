@@ -17,16 +17,13 @@ interface Watched {
 
 /** The connections that calls come from. The transport bounds what their clients send; here are the parts of gRPC. */
 export class Sessions {
-  readonly #settings: SessionSettings;
   readonly #watched = new WeakMap<Http2Session, Watched>();
 
-  constructor(settings: SessionSettings) {
-    this.#settings = settings;
-  }
+  constructor(private readonly settings: SessionSettings) {}
 
   /** False if too many handlers run for the connection: a client that cancels cannot have more than one that waits. */
   admit({ session }: ServerHttp2Stream): boolean {
-    return session !== undefined && this.#of(session).running < this.#settings.maxConcurrentStreams;
+    return session !== undefined && this.#of(session).running < this.settings.maxConcurrentStreams;
   }
 
   /** Counts a call until its handler has ended, whatever its client does. Returns the function that ends it. */
@@ -45,7 +42,7 @@ export class Sessions {
       // A client that has closed its end takes nothing any more: without this, a handler that waits for it would wait on.
       session.socket?.once("end", () => session.destroy());
       // A client that is gone without a word would keep its calls forever.
-      keepAlive(session, this.#settings);
+      keepAlive(session, this.settings);
     }
     return watched;
   }

@@ -17,16 +17,13 @@ const noBytes = Buffer.alloc(0);
  * is too large is never kept. A piece is copied only if a message is spread over several pieces.
  */
 export class FrameParser {
-  readonly #limit: number;
   /** Made for the first message that is spread over several pieces. */
   #prefix: Buffer = noBytes;
   #prefixed = 0;
   #message: Buffer | null = null;
   #filled = 0;
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+  constructor(private readonly limit: number) {}
 
   /** True between two messages. */
   get idle(): boolean {
@@ -97,7 +94,7 @@ export class FrameParser {
   }
 
   #check(size: number): void {
-    if (size > this.#limit) throw tooLarge(size, this.#limit);
+    if (size > this.limit) throw tooLarge(size, this.limit);
   }
 }
 

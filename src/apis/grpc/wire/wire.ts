@@ -4,8 +4,8 @@ import type { GrpcProtocol } from "../grpc-call.js";
 import { acceptedOf, type Encoding, readEncoding } from "./compression.js";
 import { readConnectTimeout, readGrpcTimeout } from "./timeout.js";
 
-/** The way in which one call is sent: its protocol, the format of its messages, their compression, its time. */
-export interface Wire {
+/** The protocol of a call, and the format of its messages. */
+interface Format {
   readonly protocol: GrpcProtocol;
   /** True for messages in JSON, false for protobuf. */
   readonly json: boolean;
@@ -15,20 +15,16 @@ export interface Wire {
   readonly enveloped: boolean;
   /** The Content-Type of the response. */
   readonly type: string;
+}
+
+/** The way in which one call is sent: its format, its compression, its time. */
+export interface Wire extends Format {
   /** The compression of the client's messages. */
   readonly encoding: Encoding | null;
   /** The compression that the client accepts. */
   readonly accepts: Encoding | null;
   /** Milliseconds that the client waits; null for no limit. */
   readonly timeout: number | null;
-}
-
-interface Format {
-  readonly protocol: GrpcProtocol;
-  readonly json: boolean;
-  readonly text: boolean;
-  readonly enveloped: boolean;
-  readonly type: string;
 }
 
 const formats = new Map<string, Format>();

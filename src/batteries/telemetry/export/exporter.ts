@@ -21,7 +21,6 @@ const maxPause = 30_000;
 
 /** Sends the batches of one signal, one after the other. */
 export class Exporter {
-  readonly #parts: ExporterParts;
   readonly #abort = new AbortController();
   #pump: Promise<void> | null = null;
   /** Ends the pause before the next attempt. */
@@ -30,9 +29,7 @@ export class Exporter {
   #hurried = 0;
   #lastFailure = "the time for the last export was over";
 
-  constructor(parts: ExporterParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ExporterParts) {}
 
   /** Sends what waits, unless it is being sent already. */
   kick(): void {
@@ -52,7 +49,7 @@ export class Exporter {
       this.#wake?.();
       // The run of the moment may have looked for batches before the last one was sealed.
       await this.#pump;
-      this.#parts.queue.seal();
+      this.parts.queue.seal();
       this.kick();
       await this.#pump;
     } finally {
@@ -68,13 +65,13 @@ export class Exporter {
     this.#abort.abort();
     this.#wake?.();
     await this.#pump;
-    const left = this.#parts.queue.clear();
-    if (left > 0) this.#parts.lost(left, this.#lastFailure);
-    this.#parts.transport.close();
+    const left = this.parts.queue.clear();
+    if (left > 0) this.parts.lost(left, this.#lastFailure);
+    this.parts.transport.close();
   }
 
   async #run(): Promise<void> {
-    const { queue } = this.#parts;
+    const { queue } = this.parts;
     for (let batch = queue.take(); batch !== null; batch = queue.take()) {
       const pause = await this.#send(batch);
       if (pause === null) continue;
@@ -92,7 +89,7 @@ export class Exporter {
       lost,
       failed,
       pause = (attempt) => backoff(attempt - 1, 1000, maxPause),
-    } = this.#parts;
+    } = this.parts;
     const outcome = await transport.send(batch.body(resource), this.#abort.signal);
     batch.attempts++;
     if (outcome.kind === "later" && batch.attempts < maxAttempts) {

@@ -8,20 +8,17 @@ const interval = 60_000;
  * must not fill the log. Losses in between are counted and are in the next line.
  */
 export class LossReport {
-  readonly #logger: () => Logger;
-  readonly #signal: string;
-  readonly #address: string;
   #total = 0;
   #unreported = 0;
   #reason = "";
   #last = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(logger: () => Logger, signal: string, address: string) {
-    this.#logger = logger;
-    this.#signal = signal;
-    this.#address = address;
-  }
+  constructor(
+    private readonly logger: () => Logger,
+    private readonly signal: string,
+    private readonly address: string,
+  ) {}
 
   /** Items lost since the start. */
   get total(): number {
@@ -40,7 +37,7 @@ export class LossReport {
   failed(reason: string): void {
     if (performance.now() - this.#last < interval) return;
     this.#last = performance.now();
-    this.#logger().warn(`telemetry: ${this.#signal} could not be sent to ${this.#address}; will retry`, { reason });
+    this.logger().warn(`telemetry: ${this.signal} could not be sent to ${this.address}; will retry`, { reason });
   }
 
   /** Writes what has not been written. */
@@ -54,6 +51,6 @@ export class LossReport {
     this.#last = performance.now();
     const fields = { lost: this.#unreported, lost_total: this.#total, reason: this.#reason };
     this.#unreported = 0;
-    this.#logger().warn(`telemetry: ${this.#signal} were lost on the way to ${this.#address}`, fields);
+    this.logger().warn(`telemetry: ${this.signal} were lost on the way to ${this.address}`, fields);
   }
 }

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { SignalSettings } from "../settings.js";
 
 /** The end of one attempt to export a batch. */
 export type Outcome =
@@ -17,12 +18,7 @@ export interface Transport {
 }
 
 /** The place of a collector and the way to it. */
-export interface TransportOptions {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds that one attempt may take. */
-  readonly timeout: number;
-  readonly compression: "none" | "gzip";
+export interface TransportOptions extends Omit<SignalSettings, "protocol" | "tls"> {
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 }
 

@@ -16,14 +16,12 @@ export interface ServerHead {
 
 /** The heads of one route, each made once. `pattern` is null for requests without a route. */
 export class ServerHeads {
-  readonly #pattern: string | null;
-  readonly #rpc: RpcRoute | null;
   readonly #heads = new Map<string, ServerHead>();
 
-  constructor(pattern: string | null, rpc: RpcRoute | null) {
-    this.#pattern = pattern;
-    this.#rpc = rpc;
-  }
+  constructor(
+    private readonly pattern: string | null,
+    private readonly rpc: RpcRoute | null,
+  ) {}
 
   of(method: string, scheme: string): ServerHead {
     const name = known.has(method) ? method : "_OTHER";
@@ -35,17 +33,15 @@ export class ServerHeads {
 
   #make(method: string, scheme: string): ServerHead {
     const shown = method === "_OTHER" ? "HTTP" : method;
-    const rpc = this.#rpc;
-    const route = this.#pattern === null ? shown : `${shown} ${this.#pattern}`;
+    const rpc = this.rpc;
+    const route = this.pattern === null ? shown : `${shown} ${this.pattern}`;
     const name = rpc === null ? route : `${rpc.service}/${rpc.method}`;
     const writer = new Writer(512);
-    writer.byte(0x2a);
-    writer.string(name);
-    writer.byte(0x30);
-    writer.byte(serverKind);
+    writer.tag(0x2a).string(name);
+    writer.tag(0x30).byte(serverKind);
     writeAttribute(writer, 0x4a, "http.request.method", method, noLimit);
     writeAttribute(writer, 0x4a, "url.scheme", scheme, noLimit);
-    if (this.#pattern !== null) writeAttribute(writer, 0x4a, "http.route", this.#pattern, noLimit);
+    if (this.pattern !== null) writeAttribute(writer, 0x4a, "http.route", this.pattern, noLimit);
     if (rpc !== null) {
       writeAttribute(writer, 0x4a, "rpc.system", rpc.system, noLimit);
       writeAttribute(writer, 0x4a, "rpc.service", rpc.service, noLimit);

@@ -134,8 +134,7 @@ export class ServerSpan extends RecordedSpan {
 function renamed(head: Uint8Array, name: string): Uint8Array {
   const writer = new Writer(head.length + name.length * 3 + 8);
   writer.raw(head);
-  writer.byte(0x2a);
-  writer.string(name);
+  writer.tag(0x2a).string(name);
   return writer.written;
 }
 

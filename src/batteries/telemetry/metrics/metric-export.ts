@@ -21,33 +21,30 @@ export interface MetricExportParts {
 
 /** Pushes all metrics from time to time. */
 export class MetricExport {
-  readonly #parts: MetricExportParts;
   readonly #from = unixMicros(performance.now());
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: MetricExportParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: MetricExportParts) {}
 
   start(): void {
-    this.#timer = setInterval(() => void this.#push(), this.#parts.interval).unref();
+    this.#timer = setInterval(() => void this.#push(), this.parts.interval).unref();
   }
 
   /** Exports the metrics of this moment. */
   async flush(): Promise<void> {
     await this.#push();
-    await this.#parts.out.exporter.flush();
+    await this.parts.out.exporter.flush();
   }
 
   async stop(milliseconds: number): Promise<void> {
     clearInterval(this.#timer);
     // A gauge may ask something that does not reply any more.
     await within(this.#push(), milliseconds);
-    await this.#parts.out.exporter.close(milliseconds);
+    await this.parts.out.exporter.close(milliseconds);
   }
 
   async #push(): Promise<void> {
-    const { out, scope, families, own } = this.#parts;
+    const { out, scope, families, own } = this.parts;
     const metrics = [...own(), ...(await families()).map(metricOf)].filter(({ points }) => points.length > 0);
     if (metrics.length === 0) return;
     const interval = { from: this.#from, to: unixMicros(performance.now()) };

@@ -20,10 +20,7 @@ export interface NumberPoint {
   readonly value: number;
 }
 
-export interface HistogramPoint {
-  readonly attributes: PointAttributes;
-  readonly count: number;
-  readonly sum: number;
+export interface HistogramPoint extends Omit<SummaryPoint, "quantiles"> {
   /** Upper bounds; the last bucket has none. */
   readonly bounds: readonly number[];
   /** Counts of each bucket alone, one more than there are bounds. */

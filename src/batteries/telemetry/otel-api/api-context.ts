@@ -10,19 +10,17 @@ const suppressed = Symbol.for("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
 /** Translates between our frames and the contexts of @opentelemetry/api. */
 export class ApiContexts implements Api.ContextManager {
-  readonly #api: typeof Api;
-  readonly #source: () => SpanSource;
   readonly #spans = new WeakMap<ContextSpan, ApiSpan>();
   readonly #baggage = new WeakMap<Api.Baggage, Baggage>();
 
-  constructor(api: typeof Api, source: () => SpanSource) {
-    this.#api = api;
-    this.#source = source;
-  }
+  constructor(
+    private readonly api: typeof Api,
+    private readonly source: () => SpanSource,
+  ) {}
 
   active(): Api.Context {
     const frame = currentFrame();
-    if (frame === undefined) return this.#api.ROOT_CONTEXT;
+    if (frame === undefined) return this.api.ROOT_CONTEXT;
     return (frame.api ??= this.#contextOf(frame)) as Api.Context;
   }
 
@@ -56,7 +54,7 @@ export class ApiContexts implements Api.ContextManager {
 
   apiSpan(span: ContextSpan): ApiSpan {
     let face = this.#spans.get(span);
-    if (face === undefined) this.#spans.set(span, (face = new ApiSpan(this.#api, span)));
+    if (face === undefined) this.#spans.set(span, (face = new ApiSpan(this.api, span)));
     return face;
   }
 
@@ -72,18 +70,18 @@ export class ApiContexts implements Api.ContextManager {
 
   /** The span of a context; null if it has none. */
   spanOf(context: Api.Context, baggage: Baggage | null): ContextSpan | null {
-    const span = this.#api.trace.getSpan(context);
+    const span = this.api.trace.getSpan(context);
     if (span === undefined) return null;
     if (span instanceof ApiSpan) return span.span;
     const given = span.spanContext();
-    if (!this.#api.isSpanContextValid(given)) return null;
+    if (!this.api.isSpanContextValid(given)) return null;
     const { traceId, spanId, traceFlags, traceState } = given;
     const state = traceState === undefined ? null : new TraceState(traceState.serialize());
-    return new RemoteSpan(this.#source(), { traceId, spanId, flags: traceFlags & 3, state }, baggage);
+    return new RemoteSpan(this.source(), { traceId, spanId, flags: traceFlags & 3, state }, baggage);
   }
 
   baggageOf(context: Api.Context): Baggage | null {
-    const given = this.#api.propagation.getBaggage(context);
+    const given = this.api.propagation.getBaggage(context);
     if (given === undefined) return null;
     let baggage = this.#baggage.get(given);
     if (baggage === undefined) {
@@ -97,7 +95,7 @@ export class ApiContexts implements Api.ContextManager {
 
   /** A context with this baggage. */
   withBaggage(context: Api.Context, baggage: Baggage): Api.Context {
-    const { propagation, baggageEntryMetadataFromString } = this.#api;
+    const { propagation, baggageEntryMetadataFromString } = this.api;
     const entries = baggage.entries().map(([name, value, properties]) => {
       const metadata = properties === "" ? {} : { metadata: baggageEntryMetadataFromString(properties.slice(1)) };
       return [name, { value, ...metadata }] as const;
@@ -108,8 +106,8 @@ export class ApiContexts implements Api.ContextManager {
   }
 
   #contextOf({ span, baggage, quiet }: Frame): Api.Context {
-    let context = this.#api.ROOT_CONTEXT;
-    if (span !== null) context = this.#api.trace.setSpan(context, this.apiSpan(span));
+    let context = this.api.ROOT_CONTEXT;
+    if (span !== null) context = this.api.trace.setSpan(context, this.apiSpan(span));
     if (baggage !== null) context = this.withBaggage(context, baggage);
     return quiet ? context.setValue(suppressed, true) : context;
   }

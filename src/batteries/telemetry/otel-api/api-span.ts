@@ -8,13 +8,10 @@ const maxLinkAttributes = 128;
 
 /** One of our spans as a span of @opentelemetry/api. */
 export class ApiSpan implements Api.Span {
-  readonly span: ContextSpan;
-  readonly #api: typeof Api;
-
-  constructor(api: typeof Api, span: ContextSpan) {
-    this.#api = api;
-    this.span = span;
-  }
+  constructor(
+    private readonly api: typeof Api,
+    readonly span: ContextSpan,
+  ) {}
 
   spanContext(): Api.SpanContext {
     const { traceId, spanId, flags, state } = this.span;
@@ -23,7 +20,7 @@ export class ApiSpan implements Api.Span {
       traceId,
       spanId,
       traceFlags: flags,
-      ...(text !== "" && { traceState: this.#api.createTraceState(text) }),
+      ...(text !== "" && { traceState: this.api.createTraceState(text) }),
       ...(this.span.remote && { isRemote: true }),
     };
   }

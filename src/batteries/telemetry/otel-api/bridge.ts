@@ -53,73 +53,64 @@ function register(api: typeof Api): boolean {
 }
 
 class ApiTracerProvider implements Api.TracerProvider {
-  readonly #api: typeof Api;
-  readonly #contexts: ApiContexts;
   readonly #tracers = new Map<string, ApiTracer>();
 
-  constructor(api: typeof Api, contexts: ApiContexts) {
-    this.#api = api;
-    this.#contexts = contexts;
-  }
+  constructor(
+    private readonly api: typeof Api,
+    private readonly contexts: ApiContexts,
+  ) {}
 
   getTracer(name: string, version = ""): Api.Tracer {
     const key = `${name}@${version}`;
     let tracer = this.#tracers.get(key);
     // One object for each library: spans of the same one stand together in a batch.
     if (tracer === undefined)
-      this.#tracers.set(key, (tracer = new ApiTracer(this.#api, this.#contexts, { name, version })));
+      this.#tracers.set(key, (tracer = new ApiTracer(this.api, this.contexts, { name, version })));
     return tracer;
   }
 }
 
 class ApiTracer implements Api.Tracer {
-  readonly #api: typeof Api;
-  readonly #contexts: ApiContexts;
-  readonly #scope: InstrumentationScope;
+  constructor(
+    private readonly api: typeof Api,
+    private readonly contexts: ApiContexts,
+    private readonly scope: InstrumentationScope,
+  ) {}
 
-  constructor(api: typeof Api, contexts: ApiContexts, scope: InstrumentationScope) {
-    this.#api = api;
-    this.#contexts = contexts;
-    this.#scope = scope;
-  }
-
-  startSpan(name: string, options: Api.SpanOptions = {}, context: Api.Context = this.#contexts.active()): Api.Span {
-    const { span: current, baggage, quiet } = this.#contexts.frameOf(context);
+  startSpan(name: string, options: Api.SpanOptions = {}, context: Api.Context = this.contexts.active()): Api.Span {
+    const { span: current, baggage, quiet } = this.contexts.frameOf(context);
     const tracer = (current?.source as TelemetryTracer | undefined) ?? tracers.at(-1);
-    if (quiet || tracer === undefined) return this.#api.trace.wrapSpanContext(this.#api.INVALID_SPAN_CONTEXT);
+    if (quiet || tracer === undefined) return this.api.trace.wrapSpanContext(this.api.INVALID_SPAN_CONTEXT);
     const start = {
       name,
       kind: kinds[options.kind ?? 0] ?? "internal",
       attributes: options.attributes as Attributes | undefined,
       startedAt: readTime(options.startTime),
-      scope: this.#scope,
+      scope: this.scope,
       links: options.links?.map(linkOf),
     };
     const parent: ContextSpan | null = options.root ? null : current;
-    return this.#contexts.apiSpan(tracer.begin(start, parent, baggage));
+    return this.contexts.apiSpan(tracer.begin(start, parent, baggage));
   }
 
   startActiveSpan<F extends (span: Api.Span) => ReturnType<F>>(name: string, ...given: unknown[]): ReturnType<F> {
     const work = given.at(-1) as F;
     const options = (given.length > 1 ? given[0] : {}) as Api.SpanOptions;
-    const context = (given.length > 2 ? given[1] : this.#contexts.active()) as Api.Context;
+    const context = (given.length > 2 ? given[1] : this.contexts.active()) as Api.Context;
     const span = this.startSpan(name, options, context);
-    return this.#contexts.with(this.#api.trace.setSpan(context, span), work as never, undefined, span as never);
+    return this.contexts.with(this.api.trace.setSpan(context, span), work as never, undefined, span as never);
   }
 }
 
 /** W3C Trace Context and Baggage, for code that passes traces on by itself. */
 class ApiPropagator implements Api.TextMapPropagator {
-  readonly #api: typeof Api;
-  readonly #contexts: ApiContexts;
-
-  constructor(api: typeof Api, contexts: ApiContexts) {
-    this.#api = api;
-    this.#contexts = contexts;
-  }
+  constructor(
+    private readonly api: typeof Api,
+    private readonly contexts: ApiContexts,
+  ) {}
 
   inject(context: Api.Context, carrier: unknown, setter: Api.TextMapSetter): void {
-    const { span, baggage, quiet } = this.#contexts.frameOf(context);
+    const { span, baggage, quiet } = this.contexts.frameOf(context);
     const values = baggage === null ? "" : baggage.header;
     const headers = span === null || quiet ? (values === "" ? {} : { baggage: values }) : traceHeaders(span, baggage);
     for (const [name, value] of Object.entries(headers)) setter.set(carrier, name, value);
@@ -133,16 +124,16 @@ class ApiPropagator implements Api.TextMapPropagator {
       return Array.isArray(value) ? value.join(",") : value;
     };
     const { parent, baggage } = tracer.received({ header });
-    const carried = baggage === null ? context : this.#contexts.withBaggage(context, baggage);
+    const carried = baggage === null ? context : this.contexts.withBaggage(context, baggage);
     if (parent === null) return carried;
     const { traceId, spanId, flags, state } = parent;
     const text = state === null ? "" : state.text;
-    return this.#api.trace.setSpanContext(carried, {
+    return this.api.trace.setSpanContext(carried, {
       traceId,
       spanId,
       traceFlags: flags,
       isRemote: true,
-      ...(text !== "" && { traceState: this.#api.createTraceState(text) }),
+      ...(text !== "" && { traceState: this.api.createTraceState(text) }),
     });
   }
 

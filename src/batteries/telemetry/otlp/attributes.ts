@@ -7,8 +7,7 @@ export type AnyValue = AttributeValue | null | readonly AnyValue[] | { readonly 
 /** A `KeyValue` in the field with this tag. Texts are cut after `limit` characters. */
 export function writeAttribute(writer: Writer, tag: number, key: string, value: AnyValue, limit: number): void {
   const mark = writer.begin(tag);
-  writer.byte(0x0a);
-  writer.string(key);
+  writer.tag(0x0a).string(key);
   writeValue(writer, 0x12, value, limit);
   writer.join(mark);
 }
@@ -18,12 +17,10 @@ export function writeValue(writer: Writer, tag: number, value: AnyValue, limit: 
   const mark = writer.begin(tag);
   switch (typeof value) {
     case "string":
-      writer.byte(0x0a);
-      writer.string(value.length > limit ? value.slice(0, limit) : value);
+      writer.tag(0x0a).string(value.length > limit ? value.slice(0, limit) : value);
       break;
     case "boolean":
-      writer.byte(0x10);
-      writer.byte(value ? 1 : 0);
+      writer.tag(0x10).byte(value ? 1 : 0);
       break;
     case "number":
       writeNumber(writer, value);
@@ -37,11 +34,9 @@ export function writeValue(writer: Writer, tag: number, value: AnyValue, limit: 
 
 function writeNumber(writer: Writer, value: number): void {
   if (Number.isSafeInteger(value)) {
-    writer.byte(0x18);
-    writer.int64(value);
+    writer.tag(0x18).int64(value);
   } else {
-    writer.byte(0x21);
-    writer.double(value);
+    writer.tag(0x21).double(value);
   }
 }
 

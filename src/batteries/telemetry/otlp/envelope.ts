@@ -38,19 +38,14 @@ export function exportBody(resource: Uint8Array, segments: readonly Segment[]): 
 function scopeBytes({ name, version }: InstrumentationScope): Uint8Array {
   const writer = new Writer(128);
   const mark = writer.begin(0x0a);
-  writer.byte(0x0a);
-  writer.string(name);
-  if (version !== "") {
-    writer.byte(0x12);
-    writer.string(version);
-  }
+  writer.tag(0x0a).string(name);
+  if (version !== "") writer.tag(0x12).string(version);
   writer.join(mark);
   return writer.written;
 }
 
 function lengthPrefix(tag: number, length: number): Uint8Array {
   const writer = new Writer(12);
-  writer.byte(tag);
-  writer.uint32(length);
+  writer.tag(tag).uint32(length);
   return writer.written;
 }

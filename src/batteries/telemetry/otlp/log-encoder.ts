@@ -23,12 +23,9 @@ const known = new Set(["trace_id", "span_id"]);
 /** Writes one `LogRecord` as field 2 of `ScopeLogs`. */
 export function encodeLog(writer: Writer, record: LogRecord, limit: number): void {
   const whole = writer.begin(0x12);
-  writer.byte(0x09);
-  writer.nanos(record.time);
-  writer.byte(0x10);
-  writer.byte(severities[record.level]);
-  writer.byte(0x1a);
-  writer.string(record.level.toUpperCase());
+  writer.tag(0x09).nanos(record.time);
+  writer.tag(0x10).byte(severities[record.level]);
+  writer.tag(0x1a).string(record.level.toUpperCase());
   writeValue(writer, 0x2a, record.message, limit);
   for (const [name, value] of Object.entries(record.fields)) {
     if (known.has(name)) continue;
@@ -36,15 +33,11 @@ export function encodeLog(writer: Writer, record: LogRecord, limit: number): voi
     else writeAttribute(writer, 0x32, name, value as AnyValue, limit);
   }
   if (record.traceId !== null && record.spanId !== null) {
-    writer.byte(0x45);
-    writer.fixed32(record.flags);
-    writer.byte(0x4a);
-    writer.id(record.traceId);
-    writer.byte(0x52);
-    writer.id(record.spanId);
+    writer.tag(0x45).fixed32(record.flags);
+    writer.tag(0x4a).id(record.traceId);
+    writer.tag(0x52).id(record.spanId);
   }
-  writer.byte(0x59);
-  writer.nanos(record.time);
+  writer.tag(0x59).nanos(record.time);
   writer.join(whole);
 }
 

@@ -15,14 +15,9 @@ export interface Interval {
 /** Writes one `Metric` as field 2 of `ScopeMetrics`. */
 export function encodeMetric(writer: Writer, metric: Metric, interval: Interval): void {
   const whole = writer.begin(0x12);
-  writer.byte(0x0a);
-  writer.string(metric.name);
-  writer.byte(0x12);
-  writer.string(metric.description);
-  if (metric.unit !== "") {
-    writer.byte(0x1a);
-    writer.string(metric.unit);
-  }
+  writer.tag(0x0a).string(metric.name);
+  writer.tag(0x12).string(metric.description);
+  if (metric.unit !== "") writer.tag(0x1a).string(metric.unit);
   const data = writer.begin(dataTags[metric.kind]);
   switch (metric.kind) {
     case "gauge":
@@ -32,8 +27,7 @@ export function encodeMetric(writer: Writer, metric: Metric, interval: Interval)
       for (const point of metric.points) writeNumber(writer, point, interval);
       writeTemporality(writer);
       // Monotonic: it never falls.
-      writer.byte(0x18);
-      writer.byte(1);
+      writer.tag(0x18).byte(1);
       break;
     case "histogram":
       for (const point of metric.points) writeHistogram(writer, point, interval);
@@ -50,15 +44,12 @@ export function encodeMetric(writer: Writer, metric: Metric, interval: Interval)
 const dataTags = { gauge: 0x2a, sum: 0x3a, histogram: 0x4a, summary: 0x5a } as const;
 
 function writeTemporality(writer: Writer): void {
-  writer.byte(0x10);
-  writer.byte(cumulative);
+  writer.tag(0x10).byte(cumulative);
 }
 
 function writeTimes(writer: Writer, { from, to }: Interval): void {
-  writer.byte(0x11);
-  writer.nanos(from);
-  writer.byte(0x19);
-  writer.nanos(to);
+  writer.tag(0x11).nanos(from);
+  writer.tag(0x19).nanos(to);
 }
 
 function writeAttributes(writer: Writer, tag: number, attributes: PointAttributes): void {
@@ -68,8 +59,7 @@ function writeAttributes(writer: Writer, tag: number, attributes: PointAttribute
 function writeNumber(writer: Writer, { attributes, value }: NumberPoint, interval: Interval): void {
   const mark = writer.begin(0x0a);
   writeTimes(writer, interval);
-  writer.byte(0x21);
-  writer.double(value);
+  writer.tag(0x21).double(value);
   writeAttributes(writer, 0x3a, attributes);
   writer.join(mark);
 }
@@ -78,10 +68,8 @@ function writeNumber(writer: Writer, { attributes, value }: NumberPoint, interva
 function beginSum(writer: Writer, { count, sum }: HistogramPoint | SummaryPoint, interval: Interval): number {
   const mark = writer.begin(0x0a);
   writeTimes(writer, interval);
-  writer.byte(0x21);
-  writer.count(count);
-  writer.byte(0x29);
-  writer.double(sum);
+  writer.tag(0x21).count(count);
+  writer.tag(0x29).double(sum);
   return mark;
 }
 
@@ -101,10 +89,8 @@ function writeSummary(writer: Writer, point: SummaryPoint, interval: Interval): 
   const mark = beginSum(writer, point, interval);
   for (const [quantile, value] of point.quantiles) {
     const entry = writer.begin(0x32);
-    writer.byte(0x09);
-    writer.double(quantile);
-    writer.byte(0x11);
-    writer.double(value);
+    writer.tag(0x09).double(quantile);
+    writer.tag(0x11).double(value);
     writer.join(entry);
   }
   writeAttributes(writer, 0x3a, point.attributes);

@@ -11,31 +11,19 @@ const remote = 0x200;
 export function encodeSpan(writer: Writer, span: RecordedSpan): void {
   const { limit } = span;
   const whole = writer.begin(0x12);
-  writer.byte(0x0a);
-  writer.id(span.traceId);
-  writer.byte(0x12);
-  writer.id(span.spanId);
+  writer.tag(0x0a).id(span.traceId);
+  writer.tag(0x12).id(span.spanId);
   const state = span.state === null ? "" : span.state.text;
-  if (state !== "") {
-    writer.byte(0x1a);
-    writer.string(state);
-  }
-  if (span.parentId !== null) {
-    writer.byte(0x22);
-    writer.id(span.parentId);
-  }
+  if (state !== "") writer.tag(0x1a).string(state);
+  if (span.parentId !== null) writer.tag(0x22).id(span.parentId);
   if (span.head !== null) {
     writer.raw(span.head);
   } else {
-    writer.byte(0x2a);
-    writer.string(span.name);
-    writer.byte(0x30);
-    writer.byte(span.kind);
+    writer.tag(0x2a).string(span.name);
+    writer.tag(0x30).byte(span.kind);
   }
-  writer.byte(0x39);
-  writer.nanos(unixMicros(span.startedAt));
-  writer.byte(0x41);
-  writer.nanos(unixMicros(span.endedAt));
+  writer.tag(0x39).nanos(unixMicros(span.startedAt));
+  writer.tag(0x41).nanos(unixMicros(span.endedAt));
   span.writeOwn(writer);
   const { attributes } = span;
   if (attributes !== null) {
@@ -48,18 +36,15 @@ export function encodeSpan(writer: Writer, span: RecordedSpan): void {
   if (span.links !== null) writeLinks(writer, span);
   if (span.status !== 0) writeStatus(writer, span);
   writer.byte(0x85);
-  writer.byte(0x01);
-  writer.fixed32(span.flags | remoteKnown | (span.parentRemote ? remote : 0));
+  writer.tag(0x01).fixed32(span.flags | remoteKnown | (span.parentRemote ? remote : 0));
   writer.join(whole);
 }
 
 function writeEvents(writer: Writer, { events, droppedEvents, limit }: RecordedSpan): void {
   for (const { name, moment, attributes } of events!) {
     const mark = writer.begin(0x5a);
-    writer.byte(0x09);
-    writer.nanos(unixMicros(moment));
-    writer.byte(0x12);
-    writer.string(name);
+    writer.tag(0x09).nanos(unixMicros(moment));
+    writer.tag(0x12).string(name);
     for (const [key, value] of attributes) writeAttribute(writer, 0x1a, key, value, limit);
     writer.join(mark);
   }
@@ -69,17 +54,11 @@ function writeEvents(writer: Writer, { events, droppedEvents, limit }: RecordedS
 function writeLinks(writer: Writer, { links, droppedLinks, limit }: RecordedSpan): void {
   for (const { traceId, spanId, flags, state, attributes } of links!) {
     const mark = writer.begin(0x6a);
-    writer.byte(0x0a);
-    writer.id(traceId);
-    writer.byte(0x12);
-    writer.id(spanId);
-    if (state !== "") {
-      writer.byte(0x1a);
-      writer.string(state);
-    }
+    writer.tag(0x0a).id(traceId);
+    writer.tag(0x12).id(spanId);
+    if (state !== "") writer.tag(0x1a).string(state);
     for (const [key, value] of attributes) writeAttribute(writer, 0x22, key, value, limit);
-    writer.byte(0x35);
-    writer.fixed32(flags);
+    writer.tag(0x35).fixed32(flags);
     writer.join(mark);
   }
   writeCount(writer, 0x70, droppedLinks);
@@ -87,17 +66,12 @@ function writeLinks(writer: Writer, { links, droppedLinks, limit }: RecordedSpan
 
 function writeStatus(writer: Writer, { status, statusMessage, limit }: RecordedSpan): void {
   const mark = writer.begin(0x7a);
-  if (statusMessage !== "") {
-    writer.byte(0x12);
-    writer.string(statusMessage.slice(0, limit));
-  }
-  writer.byte(0x18);
-  writer.byte(status);
+  if (statusMessage !== "") writer.tag(0x12).string(statusMessage.slice(0, limit));
+  writer.tag(0x18).byte(status);
   writer.join(mark);
 }
 
 function writeCount(writer: Writer, tag: number, count: number): void {
   if (count === 0) return;
-  writer.byte(tag);
-  writer.uint32(count);
+  writer.tag(tag).uint32(count);
 }

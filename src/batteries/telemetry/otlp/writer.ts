@@ -2,6 +2,12 @@ import { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 
 /** The wire format of protobuf, and the values of OTLP in it. */
 export class Writer extends WireWriter {
+  /** The tag of a field; its value follows. */
+  tag(tag: number): this {
+    this.byte(tag);
+    return this;
+  }
+
   /** Begins a message in a field. `join` gets the returned place. */
   begin(tag: number): number {
     this.byte(tag);

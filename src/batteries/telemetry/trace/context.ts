@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, AttributeValue, Span, SpanKind } from "../../../kit/tracer.js";
 import type { Baggage } from "../propagation/baggage.js";
 import type { TraceState } from "../propagation/trace-state.js";
-import { writeTraceParent } from "../propagation/traceparent.js";
+import { type TraceParent, writeTraceParent } from "../propagation/traceparent.js";
 
 /** The trace that the code of the moment works for. A span is the frame of the code that it runs. */
 export interface Frame {
@@ -32,19 +32,13 @@ export interface SpanStart {
   readonly links?: readonly SpanLink[] | undefined;
 }
 
-export interface SpanLink {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly flags: number;
+export interface SpanLink extends TraceParent {
   readonly state: string;
   readonly attributes: readonly (readonly [name: string, value: AttributeValue])[];
 }
 
 /** The span in another process that causes the work. */
-export interface RemoteParent {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly flags: number;
+export interface RemoteParent extends TraceParent {
   readonly state: TraceState | null;
 }
 
@@ -70,21 +64,16 @@ export const quietFrame: Frame = { span: null, baggage: null, quiet: true, api: 
 
 /** The ids of a span and the way in which it is passed on; subclasses record it, or not. */
 export abstract class ContextSpan implements Span, Frame {
-  readonly source: SpanSource;
-  readonly traceId: string;
-  readonly flags: number;
-  readonly state: TraceState | null;
-  readonly baggage: Baggage | null;
   readonly quiet: boolean = false;
   api: unknown = null;
 
-  constructor(source: SpanSource, traceId: string, flags: number, state: TraceState | null, baggage: Baggage | null) {
-    this.source = source;
-    this.traceId = traceId;
-    this.flags = flags;
-    this.state = state;
-    this.baggage = baggage;
-  }
+  constructor(
+    readonly source: SpanSource,
+    readonly traceId: string,
+    readonly flags: number,
+    readonly state: TraceState | null,
+    readonly baggage: Baggage | null,
+  ) {}
 
   /** True if it stands for a span of another process: whether its children are recorded is decided here. */
   get remote(): boolean {

@@ -14,17 +14,14 @@ export type Unset = typeof unset;
 
 /** The new values of keys, as a tree. All changes of one column are one expression. */
 export class JsonPatch {
-  readonly #name: string;
   readonly #keys = new Map<string, Change>();
 
-  constructor(name: string) {
-    this.#name = name;
-  }
+  constructor(private readonly name: string) {}
 
   set(path: readonly string[], value: unknown): void {
     const [key, ...rest] = path as [string, ...string[]];
     const known = this.#keys.get(key);
-    const name = `${this.#name}__${key}`;
+    const name = `${this.name}__${key}`;
     if (rest.length === 0) {
       if (known !== undefined) throw new FieldError(`${name} is given twice`);
       this.#keys.set(key, { value });
@@ -78,7 +75,7 @@ export class JsonPatch {
     if (value instanceof Expression)
       return `coalesce(to_jsonb(${context.expression(value.node, scope)}), 'null'::jsonb)`;
     if (value === null) return "'null'::jsonb";
-    return `${context.param(encodeNamed(`${this.#name}__${key}`, columnTypes.json.encode!, value))}::jsonb`;
+    return `${context.param(encodeNamed(`${this.name}__${key}`, columnTypes.json.encode!, value))}::jsonb`;
   }
 }
 
