@@ -41,6 +41,7 @@ class BaseApp extends Router {
   /** Values of the application, usually set by a startup hook. */
   readonly state: AppState = {};
   readonly #host: AppHost;
+  readonly #servers: Promise<RunningServer>[] = [];
 
   static {
     hostOf = (app) => (app as BaseApp).#host;
@@ -171,8 +172,9 @@ class BaseApp extends Router {
   /** Starts the server. Command-line arguments override the options. */
   async run(options?: RunOptions): Promise<RunningServer> {
     // Statements below the call may still add routes.
-    await null;
-    return run(this.#host, options);
+    const server = Promise.resolve().then(() => run(this.#host, options));
+    this.#servers.push(server);
+    return server;
   }
 
   /** Handles a standard web Request; starts the application if it has not been started. */
@@ -207,9 +209,12 @@ class BaseApp extends Router {
     await this.#host.start();
   }
 
-  /** Closes WebSockets, runs the shutdown hooks and closes the engines. */
+  /** Drains and closes the server of `run()`, closes WebSockets, runs the shutdown hooks and closes the engines. */
   async stop(): Promise<void> {
     this.#host.lifecycle.assertOutsideHook("app.stop()");
+    for (const run of await Promise.allSettled(this.#servers)) {
+      if (run.status === "fulfilled") await run.value.close();
+    }
     await this.#host.stop();
   }
 

@@ -37,6 +37,35 @@ describe("lifecycle hooks", () => {
     expect([...order, app.phase]).toEqual(["start", "stop", "stopped"]);
   });
 
+  it("app.stop() of a running application drains and closes its server, also while it starts", async () => {
+    const app = new App();
+    const order: string[] = [];
+    let finish = (): void => {};
+    app.get("/", async () => {
+      order.push("request");
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      order.push("response");
+    });
+    app.onEvent("shutdown", () => void order.push("stop"));
+    const { url } = await app.run({ port: 0, exit: false });
+    const response = fetch(url);
+    await vi.waitUntil(() => order.length === 1);
+    const stopped = app.stop();
+    await vi.waitUntil(() => app.phase === "draining");
+    finish();
+    expect((await response).status).toBe(204);
+    await stopped;
+    expect(order).toEqual(["request", "response", "stop"]);
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+
+    const early = new App();
+    const running = early.run({ port: 0, exit: false });
+    await early.stop();
+    await expect(fetch((await running).url)).rejects.toThrow("fetch failed");
+  });
+
   it("A shutdown hook that fails is reported to the server", async () => {
     const app = new App();
     app.logger = { ...app.logger, error() {} };

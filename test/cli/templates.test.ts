@@ -42,22 +42,14 @@ interface Service {
   readonly volumes?: readonly string[];
 }
 
-// The tests of create-stoa build this folder and start the application in it.
+// The tests of create-stoa follow the Dockerfile.
 it.each([
   ["api", ["app"]],
   ["saas", ["app", "db", "migrate"]],
   ["events", ["app", "broker", "db", "migrate"]],
-])("The image of the template %s builds and starts by its scripts, and its services exist", async (template, names) => {
+])("The services of the template %s exist, and run commands that exist", async (template, names) => {
   const folder = join(import.meta.dirname, "../../templates");
-  const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
-  const { scripts } = JSON.parse(await read(`${template}/package.json`)) as { scripts: Record<string, string> };
-  const [, build = "", image = ""] = (await read("shared/Dockerfile")).split(/^FROM /m);
-  expect([...build.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => scripts[name!])).toEqual(["tsc"]);
-  const copied = [...image.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, name]) => name);
-  expect(copied).toEqual(["package.json", "node_modules", "dist"]);
-  expect((JSON.parse(/^CMD (.+)$/m.exec(image)![1]!) as string[]).join(" ")).toBe(scripts["start"]);
-
-  const compose = parse(await read(`${template}/compose.yaml`)) as {
+  const compose = parse(await readFile(join(folder, template, "compose.yaml"), "utf8")) as {
     services: Record<string, Service>;
     volumes?: Record<string, unknown>;
   };

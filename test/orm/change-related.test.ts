@@ -1,6 +1,7 @@
+import { AsyncResource } from "node:async_hooks";
 import { beforeEach, expect, it } from "vitest";
 import type { PoolDatabase } from "../../src/engines/db/pool/pool-database.js";
-import { field, Model } from "../../src/entry/orm.js";
+import { bindDatabase, field, Model } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";
@@ -139,6 +140,12 @@ describeDatabases("changes of related rows", service("postgres"), models, (db) =
     await refused({ update: [{ id: 1, title: 5 }] }).toThrow("books.update[0].title: Book.title: expected a string");
     await refused({ create: [{ title: "D" }, { title: 5 }] }).toThrow("books.create[1].title: ");
     await refused({ update: [{ id: 1, title: "B" }] }).toThrow("duplicate key");
+    await refused({ delete: [1], update: [{ id: 1, title: "A2" }] }).toThrow(
+      "books.update[0] and books.delete[0] are the same Book",
+    );
+    await refused({ upsert: [{ title: "D" }, { id: 2, title: "x" }], update: [{ id: 2, year: 1 }] }).toThrow(
+      "books.upsert[1] and books.update[0] are the same Book",
+    );
     await refused({ conect: [1] }).toThrow("books.conect is no change of related rows: use set, add, remove");
     await refused({ add: 1 }).toThrow("books.add takes a list");
     await expect(author.save({ related: { country: {} } } as never)).rejects.toThrow(
@@ -176,6 +183,29 @@ describeDatabases("changes of related rows", service("postgres"), models, (db) =
     expect(await Remark.objects.valuesList("text", "version")).toEqual([["y", 2]]);
   });
 
+  it("Rows to change are locked before their hooks run", async () => {
+    // It has one connection.
+    if (db().engine === "pglite") return;
+    const author = await library();
+    // Outside of the transaction of the hook.
+    const free = AsyncResource.bind(() =>
+      db().transaction((tx) => Book.objects.using(tx).orderBy("id").forUpdate({ skipLocked: true }).valuesList("id")),
+    );
+    let during: unknown;
+    const end = Book.on("beforeSave", async () => {
+      during = await free();
+    });
+    try {
+      await author.save({ related: { books: { update: [{ id: 2, title: "B2" }] } } });
+    } finally {
+      end();
+    }
+    expect([during, await free()]).toEqual([
+      [[1], [3]],
+      [[1], [2], [3]],
+    ]);
+  });
+
   it("Hooks run for related rows that are updated and created", async () => {
     const seen: string[] = [];
     const ends = (["beforeSave", "afterSave"] as const).map((event) =>
@@ -189,6 +219,30 @@ describeDatabases("changes of related rows", service("postgres"), models, (db) =
       for (const end of ends) end();
     }
     expect(seen).toEqual(["beforeSave A true", "afterSave A true", "beforeSave B false", "afterSave B false"]);
+  });
+
+  it("Related rows are written to the database of their owner, and stay there", async () => {
+    // Without a default, a row that is written elsewhere is an error.
+    bindDatabase(null);
+    try {
+      const created = new Remark({ text: "a" });
+      const order = await Order.objects.using(db()).create({ remarks: [created] });
+      const added = new Remark({ text: "b" });
+      await order.related("remarks").add(added);
+      const saved = new Remark({ text: "c" });
+      await order.save({ related: { remarks: { add: [saved] } } });
+      for (const remark of [created, added, saved]) {
+        remark.text += "!";
+        await remark.save();
+      }
+      expect(await Remark.objects.using(db()).orderBy("id").valuesList("text", "order")).toEqual([
+        ["a!", order.id],
+        ["b!", order.id],
+        ["c!", order.id],
+      ]);
+    } finally {
+      bindDatabase(db());
+    }
   });
 
   it("The number of statements does not grow with the number of rows", async () => {

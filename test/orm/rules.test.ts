@@ -136,6 +136,9 @@ describeDatabases("rules of fields", service("postgres"), [Shop, Item, Country, 
       await expect(Item.objects.bulkUpdate([item], [name])).rejects.toThrow(error);
       await item.refresh();
     }
+    await expect(Item.objects.update({ info__kind: "" }).then()).rejects.toThrow(
+      "Item.info has rules: update its whole value, not a key inside of it",
+    );
     await expect(Shop.objects.create({ name: "ab", items: [{ code: "AB-2" }, { code: "" }] })).rejects.toThrow(
       "items[1].code: Item.code: String should match pattern",
     );

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -61,7 +61,7 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
 
   it("An application of the template api compiles, passes its tests, and serves from its compiled files", async () => {
     const app = await Application.create("api");
-    await app.buildAndTest();
+    await app.testAndBuild();
     const url = await app.serve();
     expect((await post(`${url}/notes`, { text: "buy oranges" })).status).toBe(201);
     expect((await post(`${url}/notes`, {})).status).toBe(422);
@@ -71,7 +71,7 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
 
   it("An application of the template saas compiles, passes its tests, and migrates and serves from its compiled files", async () => {
     const app = await Application.create("saas");
-    await app.buildAndTest();
+    await app.testAndBuild();
     // Values for development do not count in production.
     await expect(app.run("start")).rejects.toMatchObject({
       code: 1,
@@ -92,7 +92,7 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
     "An application of the template events compiles, passes its tests, and migrates and serves from its compiled files",
     async () => {
       const app = await Application.create("events");
-      await app.buildAndTest();
+      await app.testAndBuild();
       const env = { DATABASE_URL: "pglite:./data", BROKER_URL: "memory:" };
       expect(await app.run("migrate", { DATABASE_URL: env.DATABASE_URL })).toContain("applied 0001_initial");
       expect(await app.run("seed", { DATABASE_URL: env.DATABASE_URL })).toContain("seeded by dist/src/seed.js");
@@ -115,9 +115,10 @@ interface Manifest {
 /** A created application, with the packages that it declares and no others. */
 class Application {
   #server: ChildProcess | undefined;
+  readonly #env: Record<string, string> = {};
 
   private constructor(
-    readonly folder: string,
+    private folder: string,
     readonly manifest: Manifest,
   ) {}
 
@@ -130,9 +131,7 @@ class Application {
     for (const name of Object.keys({ ...declared.dependencies, ...declared.devDependencies })) {
       const place = name === "stoa" ? join(folder, "node_modules/stoa") : join(root, "node_modules", name);
       await link(modules, name, place);
-      const { bin = {} } = JSON.parse(await readFile(join(place, "package.json"), "utf8"));
-      const programs = typeof bin === "string" ? { [name]: bin } : bin;
-      for (const [program, file] of Object.entries<string>(programs)) {
+      for (const [program, file] of Object.entries(await programsOf(name, place))) {
         // npm makes the programs of a package executable when it installs it.
         if (name === "stoa") await chmod(join(place, file), 0o755);
         await symlink(join(place, file), join(modules, ".bin", program));
@@ -141,17 +140,47 @@ class Application {
     return new Application(app, declared);
   }
 
-  /** Afterwards there is what an image has: the compiled files, and no compiler or loader. */
-  async buildAndTest(): Promise<void> {
-    expect(this.manifest.scripts["build"]).toBe("tsc");
-    expect(compile(this.folder)).toEqual([]);
+  /** Tests it, and follows its Dockerfile: afterwards the folder is that of the image, without compiler or loader. */
+  async testAndBuild(): Promise<void> {
     expect(await this.run("test", { NODE_ENV: "" })).toMatch(/^# fail 0$/m);
-    for (const name of ["src", "test", "migrations", "stoa.config.ts", "node_modules/tsx", "node_modules/typescript"]) {
-      await rm(join(this.folder, name), { recursive: true, force: true });
+    const image = `${this.folder}-image`;
+    await mkdir(image);
+    const dockerfile = await readFile(join(this.folder, "Dockerfile"), "utf8");
+    for (const [, instruction, rest] of dockerfile.matchAll(/^(\S+) (.*)$/gm))
+      await this.#follow(instruction!, rest!, image);
+    this.folder = image;
+  }
+
+  async #follow(instruction: string, rest: string, image: string): Promise<void> {
+    const [, copied, target] = /^--from=build \/app\/(\S+) \.\/(\S*)$/.exec(rest) ?? [];
+    if (["FROM", "WORKDIR", "USER", "EXPOSE"].includes(instruction)) return;
+    if (instruction === "RUN") for (const command of rest.split(" && ")) await this.#runStep(command);
+    else if (instruction === "ENV")
+      for (const [, name, value] of rest.matchAll(/(\S+)=(\S+)/g)) this.#env[name!] = value!;
+    else if (instruction === "CMD")
+      expect((JSON.parse(rest) as string[]).join(" ")).toBe(this.manifest.scripts["start"]);
+    else if (copied !== undefined) await rename(join(this.folder, copied), join(image, target || copied));
+    // The folder of the application is that of the first image too.
+    else expect(["COPY package.json package-lock.json ./", "COPY . ."]).toContain(`${instruction} ${rest}`);
+  }
+
+  async #runStep(command: string): Promise<void> {
+    if (command === "npm run build") {
+      expect(this.manifest.scripts["build"]).toBe("tsc");
+      expect(compile(this.folder)).toEqual([]);
+      return;
+    }
+    // The packages are linked already.
+    expect(["npm ci", "npm prune --omit=dev"]).toContain(command);
+    if (command === "npm ci") return;
+    const modules = join(this.folder, "node_modules");
+    for (const name of Object.keys(this.manifest.devDependencies)) {
+      const programs = Object.keys(await programsOf(name, join(modules, name)));
+      for (const path of [name, ...programs.map((program) => `.bin/${program}`)]) await rm(join(modules, path));
     }
   }
 
-  /** Runs a script of package.json in production. */
+  /** Runs a script of package.json, with the environment of the image if it is built. */
   async run(script: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
     const child = this.#start(script, env);
     let output = "";
@@ -162,7 +191,7 @@ class Application {
     return output;
   }
 
-  /** Starts the application in production and returns its address. */
+  /** Starts the application of the image and returns its address. */
   serve(env: Readonly<Record<string, string>> = {}): Promise<string> {
     const server = this.#start("start", { ...env, STOA_PORT: "0", STOA_WORKERS: "1" });
     this.#server = server;
@@ -171,8 +200,8 @@ class Application {
       for (const stream of [server.stdout!, server.stderr!]) {
         stream.setEncoding("utf8").on("data", (piece) => {
           text += piece;
-          const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
-          if (url !== undefined) resolve(url);
+          const port = /http:\/\/localhost:(\d+)/.exec(text)?.[1];
+          if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
         });
       }
       server.on("exit", () => reject(new Error(text)));
@@ -191,7 +220,7 @@ class Application {
     // Without the shell between them, signals reach the program.
     const child = spawn("/bin/sh", ["-c", `exec ${this.manifest.scripts[script]}`], {
       cwd: this.folder,
-      env: { ...rest, NODE_ENV: "production", PATH, ...env },
+      env: { ...rest, PATH, ...this.#env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
@@ -230,6 +259,11 @@ async function link(modules: string, name: string, place = join(root, "node_modu
   const path = join(modules, name);
   await mkdir(dirname(path), { recursive: true });
   if (!existsSync(path)) await symlink(place, path);
+}
+
+async function programsOf(name: string, place: string): Promise<Readonly<Record<string, string>>> {
+  const { bin = {} } = JSON.parse(await readFile(join(place, "package.json"), "utf8"));
+  return typeof bin === "string" ? { [name]: bin } : bin;
 }
 
 async function readManifest(of: string): Promise<Manifest> {

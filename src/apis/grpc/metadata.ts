@@ -1,4 +1,6 @@
+import { inspectSymbol } from "../../kit/node-modules.js";
 import { ValueError } from "../../kit/value-error.js";
+import { isSecretName, redacted } from "../../logging/secrets.js";
 
 /** Metadata as a caller gives it: text, or bytes for names that end in `-bin`. */
 export type MetadataInit =
@@ -81,10 +83,15 @@ export class Metadata implements Iterable<[name: string, value: MetadataValue]> 
     return this.#lines[Symbol.iterator]();
   }
 
+  /** The metadata in a log line: without the values of names such as `authorization`. */
   toJSON(): Record<string, string[]> {
     const all: Record<string, string[]> = Object.create(null);
-    for (const [name, value] of this.#lines) (all[name] ??= []).push(typeof value === "string" ? value : base64(value));
+    for (const [name, value] of this.wire()) (all[name] ??= []).push(isSecretName(name) ? redacted : value);
     return all;
+  }
+
+  [inspectSymbol](_depth: number, options: object, show: (value: object, options: object) => string): string {
+    return `Metadata ${show({ ...this.toJSON() }, options)}`;
   }
 
   #add(line: [name: string, value: MetadataValue]): void {

@@ -106,6 +106,9 @@ function patchOf(
   let patch = patches.get(column);
   if (patch === undefined) {
     if (seen.has(column)) throw new FieldError(`${meta.name}.${column.name} and a key inside of it are both given`);
+    // They see whole values, and the other keys are in the database alone.
+    if (hasRules(column.type))
+      throw new FieldError(`${meta.name}.${column.name} has rules: update its whole value, not a key inside of it`);
     seen.add(column);
     patches.set(column, (patch = new JsonPatch(column.name)));
     list.push([column, patch]);

@@ -13,18 +13,14 @@ import { runHooks } from "../run/hooks.js";
 import { insert } from "../run/persist.js";
 import { setCreated, setRelated, stateOf, type Values } from "../run/state.js";
 import { keepStates } from "../run/undo.js";
-import { joinRows, type Link, linkTo } from "./join-rows.js";
+import { joinRows, type Link, linkTo, type Place } from "./join-rows.js";
 import { at, located, type Placed } from "./located.js";
 import { type Given, type Item, isInstance, join, type Parts, partsOf } from "./parts.js";
 
 /** Values that contain themselves would never end. */
 const maxDepth = 20;
 
-interface Run {
-  /** The transaction. */
-  readonly db: Queries;
-  /** The database of the instances, which outlive the transaction. */
-  readonly home: Queries | null;
+interface Run extends Place {
   /** True if the hooks of each instance are called, as `create` does. */
   readonly hooks: boolean;
   /** All instances that were inserted, in order. */
@@ -37,9 +33,10 @@ export async function createNested(
   db: Queries | null,
   hooks: boolean,
   place: string = "",
+  home: Queries | null = db,
 ): Promise<object[]> {
   return connectionFor(db).transaction(async (tx) => {
-    const run: Run = { db: tx, home: db, hooks, made: [] };
+    const run: Run = { db: tx, home, hooks, made: [] };
     const isListed = items.length > 1 || place !== "";
     const given = items.map((values, index) => ({
       values: values as Values,
@@ -48,7 +45,7 @@ export async function createNested(
     const instances = await insertLevel(meta, given, run, 0);
     if (hooks) for (const instance of run.made) await runHooks(instance, "afterSave", { created: true });
     // Later changes of the instances do not belong to this transaction, which has ended by then.
-    for (const instance of run.made) stateOf(instance).db = db;
+    for (const instance of run.made) stateOf(instance).db = home;
     return instances;
   });
 }
@@ -136,7 +133,7 @@ async function insertAfter(
   const made = await insertLevel(relation.target, given, run, depth + 1);
   const byLink = new Map<Link, object>(fresh.map((link, index) => [link, made[index]!]));
   const rows = links.map((link) => byLink.get(link) ?? (link.item.type === "instance" ? link.item.instance : null));
-  await joinRows(relation, links, rows, run.db);
+  await joinRows(relation, links, rows, run);
   let next = 0;
   owners.forEach((owner, index) => {
     const own = rows.slice(next, (next += items[index]?.length ?? 0));

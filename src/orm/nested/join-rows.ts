@@ -18,32 +18,39 @@ export interface Link {
   readonly item: Item;
 }
 
+export interface Place {
+  /** The transaction. */
+  readonly db: Queries;
+  /** The database of the instances, which outlive the transaction. */
+  readonly home: Queries | null;
+}
+
 /** Joins related rows with their owners. New rows of a foreign key are joined already. */
 export async function joinRows(
   relation: RelationMeta,
   links: readonly Link[],
   rows: readonly (object | null)[],
-  db: Queries,
+  { db, home }: Place,
 ): Promise<void> {
   if (links.length === 0) return;
   for (const { item } of links) {
     // An instance that was made with `new` is not in the database yet.
     if (item.type === "instance" && relation.through && stateOf(item.instance).saved === null)
-      await save(item.instance, { using: db });
+      await save(item.instance, { using: db }, home);
   }
   if (relation.through) await insertJoins(relation, links, rows, db);
-  else await claimInstances(relation, links, db);
+  else await claimInstances(relation, links, { db, home });
 }
 
 /** Sets the foreign key of instances that were given. */
-async function claimInstances(relation: RelationMeta, links: readonly Link[], db: Queries): Promise<void> {
+async function claimInstances(relation: RelationMeta, links: readonly Link[], { db, home }: Place): Promise<void> {
   const { target, targetColumns } = relation;
   const saved: object[] = [];
   for (const { owner, item } of links) {
     if (item.type !== "instance") continue;
     keepStates(db, [item.instance]);
     Object.assign(item.instance, linkTo(owner, relation));
-    if (stateOf(item.instance).saved === null) await save(item.instance, { using: db });
+    if (stateOf(item.instance).saved === null) await save(item.instance, { using: db }, home);
     else saved.push(item.instance);
   }
   const names = targetColumns.map((column) => column.name);

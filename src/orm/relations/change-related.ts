@@ -41,16 +41,11 @@ export async function saveRelated(instance: object, options: SaveOptions, relate
   const named = Object.entries(related).flatMap(([name, changes]) =>
     changes === undefined ? [] : [[relationOf(meta, name), checked(name, changes)] as const],
   );
-  try {
-    await connectionFor(home).transaction(async (tx) => {
-      keepStates(tx, [instance]);
-      await save(instance, { ...options, using: tx });
-      for (const [relation, changes] of named) await new Change(instance, relation, tx, home).run(changes);
-    });
-  } finally {
-    // Later changes do not belong to the transaction.
-    stateOf(instance).db = home;
-  }
+  await connectionFor(home).transaction(async (tx) => {
+    keepStates(tx, [instance]);
+    await save(instance, { ...options, using: tx }, home);
+    for (const [relation, changes] of named) await new Change(instance, relation, tx, home).run(changes);
+  });
 }
 
 class Change {
@@ -65,7 +60,7 @@ class Change {
     this.#relation = relation;
     this.#db = db;
     this.#home = home;
-    this.#rows = new RelatedSet<object>(owner, relation).inside(db);
+    this.#rows = new RelatedSet<object>(owner, relation).inside(db, home);
   }
 
   async run(changes: Changes): Promise<void> {
@@ -95,6 +90,13 @@ class Change {
   async #owned(named: readonly Named[]): Promise<ReadonlyMap<string, object>> {
     if (named.length === 0) return new Map();
     const { target, source } = this.#relation;
+    const places = new Map<string, string>();
+    for (const { key, path } of named) {
+      const other = places.get(textOf(key));
+      // The last change would win, and a change of a deleted row would be lost.
+      if (other !== undefined) throw new FieldError(`${path} and ${other} are the same ${target.name}`);
+      places.set(textOf(key), path);
+    }
     const { query } = this.#byKeys(named.map(({ key }) => (key.length === 1 ? key[0] : key)));
     const rows = await new QuerySet<Values>({ ...query, lock: { strength: "update", wait: "wait" } }).toArray();
     const owned = new Map(rows.map((row) => [textOf(target.primaryKey.map(({ attribute }) => row[attribute])), row]));
@@ -139,8 +141,7 @@ class Change {
     if (items.length === 0) return;
     const { target, through, name } = this.#relation;
     const values = items.map(({ value, path }) => ({ ...this.#unclaimed(value as Values, path), ...this.#link }));
-    const made = await createNested(target, values, this.#db, true, join(name, call));
-    for (const row of made) stateOf(row).db = this.#home;
+    const made = await createNested(target, values, this.#db, true, join(name, call), this.#home);
     if (through) await this.#rows.add(...(made as never[]));
   }
 

@@ -26,26 +26,33 @@ export class RelatedSet<M> extends QuerySet<M> {
   readonly #owner: object;
   readonly #relation: RelationMeta;
   #isPart = false;
+  /** The database of the instances, which outlive the transaction of the set. */
+  #home: Queries | null;
 
   constructor(owner: object, relation: RelationMeta) {
     super({ ...rootQuery(relation.target), db: stateOf(owner).db, where: [condition(owner, relation)], via: relation });
     this.#owner = owner;
     this.#relation = relation;
+    this.#home = this.query.db;
   }
 
   /** @internal A part of the related rows, such as those of a filter. It is read by its own query. */
   protected override with(query: Query): this {
-    const part = new RelatedSet<M>(this.#owner, this.#relation);
-    Object.defineProperty(part, "query", { value: query });
+    const part = this.#read(query, query.db);
     part.#isPart = true;
     return part as this;
   }
 
-  /** @internal The same rows, read and written by another connection. */
-  inside(db: Queries): RelatedSet<M> {
-    const inside = new RelatedSet<M>(this.#owner, this.#relation);
-    Object.defineProperty(inside, "query", { value: { ...this.query, db } });
-    return inside;
+  /** @internal The same rows, read and written by a transaction of `home`. */
+  inside(db: Queries, home: Queries | null): RelatedSet<M> {
+    return this.#read({ ...this.query, db }, home);
+  }
+
+  #read(query: Query, home: Queries | null): RelatedSet<M> {
+    const set = new RelatedSet<M>(this.#owner, this.#relation);
+    Object.defineProperty(set, "query", { value: query });
+    set.#home = home;
+    return set;
   }
 
   override async toArray(): Promise<M[]> {
@@ -73,7 +80,8 @@ export class RelatedSet<M> extends QuerySet<M> {
     if (through) return this.#addThrough(items);
     const keys = items.filter((item) => typeof item !== "object" || Array.isArray(item));
     await this.#addByKey([...new Set(keys)]);
-    for (const item of items) if (!keys.includes(item)) await save(this.#claimed(item));
+    const using = connectionFor(this.query.db);
+    for (const item of items) if (!keys.includes(item)) await save(this.#claimed(item), { using }, this.#home);
   }
 
   async #addByKey(keys: readonly unknown[]): Promise<void> {
@@ -117,7 +125,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   async set(items: readonly Related<M>[]): Promise<void> {
     this.#refusePart("set");
     await connectionFor(this.query.db).transaction(async (tx) => {
-      const inside = this.inside(tx);
+      const inside = this.inside(tx, this.#home);
       if (this.#relation.through) await inside.clear();
       else {
         const kept = withKeys(this.#relation.target, items);

@@ -41,19 +41,21 @@ export async function create(meta: ModelMeta, values: object, db: Queries | null
   return instance;
 }
 
-/** Inserts a new row, or updates the changed columns of an existing one. */
-export async function save(instance: object, options: SaveOptions = {}): Promise<void> {
+/** Inserts a new row, or updates the changed columns of an existing one. Later saves of the instance go to `home`. */
+export async function save(
+  instance: object,
+  options: SaveOptions = {},
+  home: Queries | null = options.using ?? stateOf(instance).db,
+): Promise<void> {
   const meta = metaOf(instance);
-  const state = stateOf(instance);
-  const db = options.using ?? state.db;
   // The transaction of the caller, also if a hook takes so long that the transaction ends meanwhile.
-  const connection = connectionFor(db);
+  const connection = connectionFor(options.using ?? home);
   // Hooks may change values, and have to find those from before if the transaction runs again.
   keepStates(connection, [instance]);
-  const created = state.saved === null;
+  const created = stateOf(instance).saved === null;
   await runHooks(instance, "beforeSave", { created });
-  if (created) await insert(instance, meta, db, connection);
-  else await update(instance, meta, db, connection, options.fields);
+  if (created) await insert(instance, meta, home, connection);
+  else await update(instance, meta, home, connection, options.fields);
   await runHooks(instance, "afterSave", { created });
 }
 

@@ -46,8 +46,7 @@ export async function updateOrCreate(
         // Later saves are not part of this transaction, nor is one after its rollback.
         stateOf(found).db = query.db;
         assign(found, query.meta, defaults);
-        await save(found, { using: tx });
-        stateOf(found).db = query.db;
+        await save(found, { using: tx }, query.db);
         return [found, false] as [object, boolean];
       }
       const values = { ...plainValues(query.meta, where), ...defaults, ...creating };

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { GrpcError, grpcDetail, Metadata } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeStatusDetails } from "../../../src/apis/grpc/codec/status-message.js";
@@ -122,6 +123,16 @@ describe("the class Metadata", () => {
     [":path", "/", "not a name of metadata"],
   ])("The name %j with the value %j is refused", (name, value, reason) => {
     expect(() => new Metadata().set(name, value)).toThrow(reason);
+  });
+
+  it("Logs show names and values, but no secrets", () => {
+    const metadata = new Metadata({ "x-key": ["a", "b"], "x-key-bin": new Uint8Array([1]), Authorization: "Bearer t" });
+    const shown = { "x-key": ["a", "b"], "x-key-bin": ["AQ"], authorization: ["[redacted]"] };
+    expect(JSON.parse(JSON.stringify(metadata))).toEqual(shown);
+    expect(inspect({ metadata }, { breakLength: Infinity })).toBe(
+      `{ metadata: Metadata ${inspect(shown, { breakLength: Infinity })} }`,
+    );
+    expect(metadata.get("authorization")).toBe("Bearer t");
   });
 
   it("Bytes are refused for a name without -bin", () => {

@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import { GrpcChannel, GrpcError, type GrpcServiceConfig } from "stoa/grpc";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Echo, EchoRequestSchema, EchoResponseSchema } from "./fixtures/echo_pb.js";
 import { Peer, serve } from "./support.js";
 
@@ -162,6 +162,21 @@ describe("retries by a service config, to a server of another implementation", (
       await expect(client.say({})).rejects.toThrow("not yet");
       expect(state.previous).toHaveLength(1);
     }
+  });
+
+  it("The end of the channel ends the wait for another attempt", async () => {
+    Object.assign(state, { failures: 1, pushback: "3600000" });
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timers.mockRestore());
+    const channel = new GrpcChannel(target, { serviceConfig: always(), timeout: 0 });
+    const failed = expect(channel.client(Echo).say({})).rejects.toMatchObject({
+      statusName: "CANCELLED",
+      message: "the channel has been closed",
+      cause: { message: "not yet" },
+    });
+    await vi.waitUntil(() => timers.mock.calls.some(([, delay]) => delay === 3_600_000));
+    await channel.close();
+    await failed;
   });
 
   it("Nothing is repeated while half of the tokens are gone, and again after calls that succeed", async () => {

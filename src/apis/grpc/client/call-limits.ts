@@ -11,6 +11,8 @@ export interface LimitedCall {
   readonly started: number;
   /** The call whose handler makes this one. */
   readonly parent: GrpcCall | null;
+  /** Aborted when the channel is closed. */
+  readonly closed: AbortSignal;
 }
 
 /** The deadline and the signal of a call. */
@@ -18,14 +20,16 @@ export class CallLimits {
   readonly #deadline: number | null;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #signals: readonly AbortSignal[];
+  readonly #closed: AbortSignal;
   readonly #listeners = new Set<(error: GrpcError) => void>();
   readonly #onAbort = (): void => this.#fail(abortFailure(this.#signals.find(({ aborted }) => aborted)?.reason));
   #failure: GrpcError | null = null;
 
   /** In seconds: `usual` without a timeout of the call, and never more than `most`. */
-  constructor({ options, started, parent: serving }: LimitedCall, usual: number, most: number) {
+  constructor({ options, started, parent: serving, closed }: LimitedCall, usual: number, most: number) {
     const { timeout, signal, inherit = true } = options;
     const parent = inherit ? serving : null;
+    this.#closed = closed;
     const limit = seconds(timeout ?? usual) * 1000;
     const end = Math.min(
       started + most * 1000,
@@ -62,20 +66,24 @@ export class CallLimits {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Waits; throws when the call is over meanwhile. `cause` is the error of the last attempt. */
+  /** Waits; throws when the call or the channel is over meanwhile. `cause` is the error of the last attempt. */
   pause(milliseconds: number, cause: unknown): Promise<void> {
     return new Promise((resolve, reject) => {
       const left = this.left;
       // The next attempt could not begin: the reason of the last one is the better message.
-      if (left !== null && left <= milliseconds) return reject(cause);
-      const timer = setTimeout(() => {
-        forget();
-        resolve();
-      }, milliseconds);
-      const forget = this.onOver((error) => {
+      if (this.#closed.aborted || (left !== null && left <= milliseconds)) return reject(cause);
+      if (this.#failure !== null) return reject(this.#failure);
+      const settle = (error?: unknown): void => {
         clearTimeout(timer);
-        reject(error);
-      });
+        forget();
+        this.#closed.removeEventListener("abort", onClosed);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const timer = setTimeout(settle, milliseconds);
+      const onClosed = (): void => settle(new GrpcError("CANCELLED", "the channel has been closed", { cause }));
+      this.#closed.addEventListener("abort", onClosed);
+      const forget = this.onOver(settle);
     });
   }
 

@@ -19,6 +19,7 @@ import { runCall } from "./run-call.js";
 export class Caller {
   readonly #settings: ChannelSettings;
   readonly #picker: Picker;
+  readonly #closed = new AbortController();
   /** Descriptors of `.proto` files, by their text or path. */
   readonly #files = new Map<string, ReturnType<typeof loadProto>>();
   readonly #methods = new WeakMap<object, Map<string, CalledMethod>>();
@@ -61,6 +62,7 @@ export class Caller {
       picker: this.#picker,
       started: performance.now(),
       parent: currentCall(),
+      closed: this.#closed.signal,
     };
     if (interceptors.length === 0) return runCall({ ...fixed, messages, options, metadata: [ofChannel, ofCall] });
     const { service, name, kind } = method;
@@ -73,6 +75,7 @@ export class Caller {
 
   close(): void {
     this.#picker.close();
+    this.#closed.abort();
   }
 
   #described(service: DescService, name: string, kind: MethodKind): CalledMethod {
