@@ -1,8 +1,10 @@
 import { startFauxqs } from "fauxqs";
+import { GrpcChannel } from "stoa/grpc";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import ordersFromEnvironment, { ordersApp } from "../../examples/orders/app.js";
 import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
+import { ordersProto } from "../../examples/orders/orders-proto.js";
 import { engines } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
@@ -47,6 +49,7 @@ const places: Place[] = [
 
 describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, broker }) => {
   let server: TestServer;
+  let grpcAddress: () => string | null;
   let drop: () => Promise<void>;
   let end: (() => Promise<unknown>) | undefined;
   const suffix = Math.random().toString(36).slice(2, 8);
@@ -55,7 +58,8 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     drop = place.drop;
     const { end: stop, ...choice } = await broker();
     end = stop;
-    const app = ordersApp({ database: place.url, pages: true, ...choice });
+    const app = ordersApp({ database: place.url, pages: true, grpc: "127.0.0.1:0", ...choice });
+    grpcAddress = () => app.grpc.address;
     app.logger = quiet;
     server = await serve(app, { debug: true });
   });
@@ -90,6 +94,22 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     // The same command again changes nothing.
     expect((await place({ id, sku: "cup", quantity: 2 })).status).toBe(200);
     expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
+  });
+
+  it("gRPC takes the same command and reads the same orders", async () => {
+    const channel = new GrpcChannel(`http://${grpcAddress()}`);
+    const shop = channel.client("shop.v1.Orders", { proto: ordersProto });
+    const id = `o1-${suffix}`;
+    const order = { id, customer: "Ann", email: "ann@example.org", sku: "cup", quantity: 2 };
+    // It is the order of the test before.
+    expect(await shop.unary("Place", order)).toMatchObject({ id, saga: `checkout-${id}` });
+    expect(await shop.unary("Get", { id })).toMatchObject({ id, status: "confirmed" });
+    await expect(shop.unary("Get", { id: "nobody" })).rejects.toMatchObject({ statusName: "NOT_FOUND" });
+    await expect(shop.unary("Place", { ...order, quantity: 0 })).rejects.toMatchObject({
+      statusName: "INVALID_ARGUMENT",
+    });
+    expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
+    await channel.close();
   });
 
   it("An order that cannot be paid gives back its goods and is refused by mail", async () => {
