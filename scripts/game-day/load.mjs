@@ -224,7 +224,9 @@ const tokens = () =>
     const headers = { authorization: `Bearer ${json.token}` };
     // A store that has lost its data refuses tokens of the time before.
     await call("me", "GET", "/me", { headers, expected: [200, 401] });
-    if ((await persist("revoke", "POST", "/revoke", { headers, expected: [200, 401] })) === null) return;
+    const result = await persist("revoke", "POST", "/revoke", { headers, expected: [200, 401] });
+    // A machine whose clock is behind does not know the token yet, and has revoked nothing.
+    if (result?.status !== 200) return;
     write("revoked", { at: Date.now() });
     revoked.push(headers);
     for (const old of [headers, headers, revoked[Math.floor(Math.random() * revoked.length)]]) {

@@ -137,7 +137,9 @@ function checkJobs({ read, tables, report, counts }) {
   );
   report(
     "jobs that were answered with another id",
-    enqueued.filter(({ number, id }) => ran.has(number) && !ran.get(number).includes(String(id))).map(({ number }) => number),
+    enqueued
+      .filter(({ number, id }) => ran.has(number) && !ran.get(number).includes(String(id)))
+      .map(({ number }) => number),
   );
   counts.jobs = enqueued.length;
   counts["jobs run twice"] = [...ran.values()].filter((ids) => ids.length > 1).length;
