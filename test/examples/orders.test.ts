@@ -1,6 +1,6 @@
 import { startFauxqs } from "fauxqs";
+import type { App } from "stoa";
 import { GrpcChannel } from "stoa/grpc";
-import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import ordersFromEnvironment, { ordersApp } from "../../examples/orders/app.js";
 import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
@@ -48,8 +48,8 @@ const places: Place[] = [
 ];
 
 describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, broker }) => {
-  let server: TestServer;
-  let grpcAddress: () => string | null;
+  let server: Awaited<ReturnType<App["run"]>>;
+  let app: App;
   let drop: () => Promise<void>;
   let end: (() => Promise<unknown>) | undefined;
   const suffix = Math.random().toString(36).slice(2, 8);
@@ -58,10 +58,9 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     drop = place.drop;
     const { end: stop, ...choice } = await broker();
     end = stop;
-    const app = ordersApp({ database: place.url, pages: true, grpc: "127.0.0.1:0", ...choice });
-    grpcAddress = () => app.grpc.address;
+    app = ordersApp({ database: place.url, pages: true, grpc: "127.0.0.1:0", ...choice });
     app.logger = quiet;
-    server = await serve(app, { debug: true });
+    server = await app.run({ port: 0, exit: false, debug: true });
   });
   afterAll(async () => {
     await server?.close();
@@ -97,7 +96,7 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
   });
 
   it("gRPC takes the same command and reads the same orders", async () => {
-    const channel = new GrpcChannel(`http://${grpcAddress()}`);
+    const channel = new GrpcChannel(`http://${app.grpc.address}`);
     const shop = channel.client("shop.v1.Orders", { proto: ordersProto });
     const id = `o1-${suffix}`;
     const order = { id, customer: "Ann", email: "ann@example.org", sku: "cup", quantity: 2 };
