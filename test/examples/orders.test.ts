@@ -1,6 +1,6 @@
 import { startFauxqs } from "fauxqs";
-import type { App } from "stoa";
 import { GrpcChannel } from "stoa/grpc";
+import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import ordersFromEnvironment, { ordersApp } from "../../examples/orders/app.js";
 import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
@@ -48,8 +48,7 @@ const places: Place[] = [
 ];
 
 describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, broker }) => {
-  let server: Awaited<ReturnType<App["run"]>>;
-  let app: App;
+  let server: TestServer;
   let drop: () => Promise<void>;
   let end: (() => Promise<unknown>) | undefined;
   const suffix = Math.random().toString(36).slice(2, 8);
@@ -58,9 +57,9 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     drop = place.drop;
     const { end: stop, ...choice } = await broker();
     end = stop;
-    app = ordersApp({ database: place.url, pages: true, grpc: "127.0.0.1:0", ...choice });
+    const app = ordersApp({ database: place.url, pages: true, ...choice });
     app.logger = quiet;
-    server = await app.run({ port: 0, exit: false, debug: true });
+    server = await serve(app, { debug: true });
   });
   afterAll(async () => {
     await server?.close();
@@ -93,22 +92,6 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     // The same command again changes nothing.
     expect((await place({ id, sku: "cup", quantity: 2 })).status).toBe(200);
     expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
-  });
-
-  it("gRPC takes the same command and reads the same orders", async () => {
-    const channel = new GrpcChannel(`http://${app.grpc.address}`);
-    const shop = channel.client("shop.v1.Orders", { proto: ordersProto });
-    const id = `o1-${suffix}`;
-    const order = { id, customer: "Ann", email: "ann@example.org", sku: "cup", quantity: 2 };
-    // It is the order of the test before.
-    expect(await shop.unary("Place", order)).toMatchObject({ id, saga: `checkout-${id}` });
-    expect(await shop.unary("Get", { id })).toMatchObject({ id, status: "confirmed" });
-    await expect(shop.unary("Get", { id: "nobody" })).rejects.toMatchObject({ statusName: "NOT_FOUND" });
-    await expect(shop.unary("Place", { ...order, quantity: 0 })).rejects.toMatchObject({
-      statusName: "INVALID_ARGUMENT",
-    });
-    expect(await get("/stock")).toContainEqual({ sku: "cup", available: 1 });
-    await channel.close();
   });
 
   it("An order that cannot be paid gives back its goods and is refused by mail", async () => {
@@ -155,17 +138,28 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
 });
 
 describe("the environment", () => {
-  it("In production the example starts without the pages of sagas and jobs, also if NODE_ENV says so", async () => {
+  it("In production the example starts without the pages of sagas and jobs; one variable serves gRPC", async () => {
     vi.stubEnv("NODE_ENV", "production");
     vi.stubEnv("STOA_ENV", undefined);
+    vi.stubEnv("GRPC_ADDRESS", "127.0.0.1:0");
     const app = ordersFromEnvironment();
     app.logger = quiet;
-    const server = await serve(app);
+    const server = await app.run({ port: 0, exit: false });
+    const channel = new GrpcChannel(`http://${app.grpc.address}`);
     try {
       expect((await fetch(`${server.url}/_sagas`)).status).toBe(404);
       expect((await fetch(`${server.url}/orders/none`)).status).toBe(404);
+      const shop = channel.client("shop.v1.Orders", { proto: ordersProto });
+      const order = { id: "g1", customer: "Ann", email: "ann@example.org", sku: "tea", quantity: 2 };
+      expect(await shop.unary("Place", order)).toMatchObject({ id: "g1", saga: "checkout-g1" });
+      expect(await shop.unary("Get", { id: "g1" })).toMatchObject({ id: "g1" });
+      await expect(shop.unary("Get", { id: "none" })).rejects.toMatchObject({ statusName: "NOT_FOUND" });
+      await expect(shop.unary("Place", { ...order, quantity: 0 })).rejects.toMatchObject({
+        statusName: "INVALID_ARGUMENT",
+      });
     } finally {
       vi.unstubAllEnvs();
+      await channel.close();
       await server.close();
     }
   });
