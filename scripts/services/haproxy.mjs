@@ -41,23 +41,21 @@ backend machines
   balance roundrobin
   option httpchk GET /health/ready
   default-server inter 500ms fall 2 rise 1
-${servers.map((server, index) => `  server m${index + 1} 127.0.0.1:${server} check\n`).join("")}${grpc === null ? "" : http2(grpc, servers)}`,
+${servers.map((server, index) => `  server m${index + 1} 127.0.0.1:${server} check\n`).join("")}${grpc === null ? "" : http2(grpc)}`,
   );
   const { stop } = await startChild(program, ["-db", "-f", file], { ready: () => accepts(port), patience: 120_000 });
   return { value: `http://127.0.0.1:${port}`, stop };
 }
 
 /** The readiness is that of the other port. */
-function http2(grpc, servers) {
+function http2(grpc) {
   const lines = grpc.servers.map(
-    (server, index) => `  server m${index + 1} 127.0.0.1:${server} proto h2 check port ${servers[index]}\n`,
+    (server, index) => `  server m${index + 1} 127.0.0.1:${server} proto h2 track machines/m${index + 1}\n`,
   );
   return `frontend grpc
   bind 127.0.0.1:${grpc.port} proto h2
   default_backend grpc-machines
 backend grpc-machines
   balance roundrobin
-  option httpchk GET /health/ready
-  default-server inter 500ms fall 2 rise 1 check-proto h1
 ${lines.join("")}`;
 }
