@@ -45,7 +45,7 @@ async function rabbit(folder, machines) {
     },
     // It takes no messages while less than this is free on the disk, or more than this part of the memory is used.
     hasDisk: true,
-    fill: (seconds) => alarm("set_disk_free_limit", "1000TB", "50MB", seconds),
+    fill: (seconds) => alarm("set_disk_free_limit", "900000GB", "50MB", seconds),
     starve: (seconds) => alarm("set_vm_memory_high_watermark", "0.00001", "0.4", seconds),
     stop: () => server?.stop(),
   };
