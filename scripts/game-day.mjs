@@ -2,7 +2,7 @@
  * The game day: the orders example on three machines behind a balancer, with PostgreSQL and a standby, Redis and a broker,
  * while parts of it die. A ledger of what clients were told is compared with what is left.
  *
- *     npm run game-day -- [--minutes 60] [--seed 7] [--broker kafka|amqp] [--picture file.svg] [--keep folder] [--log]
+ *     npm run game-day -- [--minutes 60] [--seed 7] [--broker kafka|amqp] [--brokers 3] [--picture file.svg] [--keep folder] [--log]
  *
  * Without `--minutes` it is the short form: one fault of each kind, about four minutes. It prints the seed, the faults and the
  * counts. The exit code is 1 if a check has failed. docs/game-day.md has the checks.
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "0" },
     seed: { type: "string" },
     broker: { type: "string", default: "kafka" },
+    brokers: { type: "string", default: "1" },
     picture: { type: "string", default: "game-day.svg" },
     keep: { type: "string" },
     only: { type: "string" },
@@ -30,6 +31,7 @@ const result = await runGameDay({
   seed,
   minutes: Number(values.minutes),
   brokerName: values.broker,
+  brokers: Number(values.brokers),
   log,
   keep: values.keep ?? null,
   faults,
@@ -47,8 +49,12 @@ console.log(
 );
 for (const { name, seconds } of slow)
   console.log(`  ${name}: ${seconds === null ? "not before the next fault" : `${seconds.toFixed(1)} s`}`);
-console.log(`memory and connections: ${JSON.stringify(result.memory)}`);
-console.log("warnings and errors in the logs:");
+const { before, after } = result.memory;
+for (const [index, size] of before.megabytes.entries()) {
+  const connections = `${before.connections[index]} and ${after.connections[index]} connections to PostgreSQL`;
+  console.log(`m${index + 1}: ${size} MB before the faults, ${after.megabytes[index]} MB at the end; ${connections}`);
+}
+console.log(`warnings and errors in the logs: ${show(Object.entries(result.levels))}`);
 for (const [text, count] of result.messages.slice(0, 25)) console.log(`  ${count} x ${text}`);
 console.log(`picture: ${values.picture}`);
 console.log(result.failures.length === 0 ? "ok" : "FAILED");

@@ -2,7 +2,10 @@ import type { App } from "stoa";
 
 export type BrokerName = "memory" | "kafka" | "amqp" | "sqs";
 
-/** The broker of the variable BROKER, and its address in BROKER_URL. The rest of the program is the same for all. */
+/**
+ * The broker of the variable BROKER, and its address in BROKER_URL; that of Kafka may be a list with commas. The rest of the
+ * program is the same for all.
+ */
 export interface BrokerChoice {
   readonly broker: BrokerName;
   readonly url?: string | undefined;
@@ -30,7 +33,7 @@ export function enableBroker(app: App, { broker, url }: BrokerChoice): void {
       app.enableMemoryBroker();
       break;
     case "kafka":
-      app.enableMessaging({ brokers: [url ?? "127.0.0.1:9092"] });
+      app.enableMessaging({ brokers: (url ?? "127.0.0.1:9092").split(",") });
       break;
     case "amqp":
       app.enableAmqp({ url: url ?? "amqp://guest:guest@127.0.0.1:5672" });

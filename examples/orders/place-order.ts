@@ -16,7 +16,7 @@ const text = () =>
     .max(100)
     .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "contains a character that cannot be stored");
 
-const PlaceOrder = z.object({
+export const PlaceOrder = z.object({
   id: z.string().regex(/^[\w-]{1,50}$/),
   customer: text(),
   email: z.email(),

@@ -10,7 +10,9 @@ import { root } from "../process.mjs";
 export async function compile(file, folder) {
   const outdir = join(folder, "programs");
   await build(bundleOf(file, outdir));
-  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  await symlink(join(root, "node_modules"), join(folder, "node_modules")).catch((error) => {
+    if (error.code !== "EEXIST") throw error;
+  });
   return join(outdir, `${parse(file).name}.mjs`);
 }
 

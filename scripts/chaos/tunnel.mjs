@@ -3,6 +3,8 @@ import { connect, createServer } from "node:net";
 
 /** Milliseconds in which a response is complete once it has begun. */
 const responseTime = 30;
+/** Bytes that pass a limited tunnel at once. */
+const packet = 1460;
 
 /**
  * A way to a server that can be cut and mended, and that can fail as networks do:
@@ -10,6 +12,7 @@ const responseTime = 30;
  * - `cut` breaks all connections and refuses new ones until `mend`.
  * - `stall` holds all bytes back until `flow`; then they arrive. `stall("responses")` and `stall("requests")` hold one way.
  * - `delay` lets each byte take that many milliseconds longer.
+ * - `limit` lets that many bytes pass in a second, each way, over all connections; 0 ends it.
  * - `deafen` forwards requests and drops responses, until `mend` after a `cut`: work is done, and its client does not know.
  * - `orphan` breaks connections for the client only: the server does not learn that the client is gone.
  * - `mute` breaks connections for the server only: the client gets neither a response nor an error.
@@ -25,6 +28,9 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   /** The ways that are held back. */
   let stalled = new Set();
   let delay = 0;
+  /** Bytes in a second, and when each way has sent what it was given. */
+  let rate = Number.POSITIVE_INFINITY;
+  const freeAt = { requests: 0, responses: 0 };
   let deaf = false;
   let swallowing = null;
   const swallow = (pair) => {
@@ -54,10 +60,23 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
       from.on("data", (chunk) => {
         if (!pair.whole || ((deaf || pair.deaf) && from === target)) return;
         if (from === client && swallowing?.accepts(chunk)) swallow(pair);
+        if (rate < Number.POSITIVE_INFINITY) return trickle(chunk);
         later(delay, () => {
           if (!to.write(chunk)) from.pause();
         });
       });
+      const trickle = (chunk) => {
+        // The sender waits, as for a full buffer, until its bytes are under way.
+        from.pause();
+        for (let start = 0; start < chunk.length; start += packet) {
+          const part = chunk.subarray(start, start + packet);
+          freeAt[way] = Math.max(freeAt[way], performance.now()) + (part.length / rate) * 1000;
+          later(freeAt[way] - performance.now() + delay, () => to.write(part));
+        }
+        later(freeAt[way] - performance.now() + delay, () => {
+          if (!stalled.has(way)) from.resume();
+        });
+      };
       to.on("drain", () => {
         if (!stalled.has(way)) from.resume();
       });
@@ -121,6 +140,9 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
     flow: () => hold([]),
     delay(milliseconds) {
       delay = milliseconds;
+    },
+    limit(bytesPerSecond) {
+      rate = bytesPerSecond || Number.POSITIVE_INFINITY;
     },
     deafen() {
       deaf = true;

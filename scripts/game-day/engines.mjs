@@ -4,35 +4,37 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { queries } from "../chaos/subjects/postgres-subject.mjs";
 import { eventually, pause } from "../chaos/wait.mjs";
-import { startKafka } from "../services/kafka.mjs";
 import { freePort } from "../services/ports.mjs";
 import postgres from "../services/postgres.mjs";
-import { startRabbit } from "../services/rabbitmq.mjs";
 import redisService from "../services/redis.mjs";
 import replica from "../services/replica.mjs";
+import { filled, freeze } from "./hurt.mjs";
 
 const quiet = () => {};
 
 /**
  * PostgreSQL with a standby that confirms each commit, on two ports. A promotion kills the primary, makes the standby the
- * primary, and starts a new standby at the other port.
+ * primary, and starts a new standby at the other port. The data of each is on a disk that can be full: `mount`
+ * makes one of a folder, or resolves to null.
  */
-export async function startPostgres(folder) {
+export async function startPostgres(folder, mount = async () => null) {
   const ports = [await freePort(), await freePort()];
   let generation = 0;
-  const place = async () => {
+  const disks = [null, null];
+  const place = async (index) => {
     const own = join(folder, `postgres-${generation++}`);
     await mkdir(own);
+    disks[index] = await mount(own);
     return own;
   };
   const values = ports.map((port) => `postgres://app@127.0.0.1:${port}/postgres`);
   let active = 0;
-  const servers = [await postgres.start({ folder: await place(), port: ports[0], log: quiet }), null];
+  const servers = [await postgres.start({ folder: await place(0), port: ports[0], log: quiet }), null];
   const query = (text, given) => queries(values[active])(text, given);
   const follow = async () => {
     const other = 1 - active;
     const env = { STOA_TEST_POSTGRES: values[active] };
-    servers[other] = await replica.start({ folder: await place(), port: ports[other], env, log: quiet });
+    servers[other] = await replica.start({ folder: await place(other), port: ports[other], env, log: quiet });
     // Only now: the standby has copied the settings, and as a primary it would wait for a standby that is not there.
     await query("alter system set synchronous_standby_names = '*'");
     await query("select pg_reload_conf()");
@@ -40,11 +42,24 @@ export async function startPostgres(folder) {
     if (!(await eventually(isThere, 60_000))) throw new Error("the standby does not follow");
   };
   await query("alter system set wal_retrieve_retry_interval = '200ms'");
+  await query("alter system set max_wal_size = '256MB'");
   await follow();
   return {
     ports,
     query,
     restart: () => servers[active].restart(),
+    get hasDisk() {
+      return disks[active] !== null;
+    },
+    /** The primary cannot write. It may end because of that, and is started again. */
+    async fill(seconds) {
+      await filled(disks[active], seconds);
+      const works = query("select 1").then(
+        () => true,
+        () => false,
+      );
+      if (!(await works)) await servers[active].restart();
+    },
     async promote() {
       const old = servers[active];
       await old.stop();
@@ -81,79 +96,6 @@ export async function startRedis(folder) {
     },
     stop: () => server.stop(),
   };
-}
-
-/**
- * A broker. Each machine has its own address for it: `listen(advertised)` gets the ports that machines are sent to, and
- * the ports that they are tunnelled to are in `ports`.
- */
-export async function prepareBroker(name, folder, machines) {
-  const own = join(folder, "broker");
-  await mkdir(own);
-  if (name === "amqp") {
-    const port = await freePort();
-    let server;
-    return {
-      ports: Array(machines).fill(port),
-      urlOf: (tunnel) => `amqp://guest:guest@127.0.0.1:${tunnel}`,
-      ordered: false,
-      async start() {
-        server = await startRabbit(own, port);
-      },
-      async restart() {
-        const { ports } = server;
-        await server.kill();
-        await server.stop();
-        server = await startRabbit(own, port, ports);
-      },
-      async freeze(seconds) {
-        await server.signal("SIGSTOP");
-        await pause(seconds * 1000);
-        await server.signal("SIGCONT");
-      },
-      stop: () => server?.stop(),
-    };
-  }
-  const port = await freePort();
-  const ports = [];
-  for (let i = 0; i < machines; i++) ports.push(await freePort());
-  let running;
-  const settingsOf = (advertised, controller) => {
-    const list = (shown) => ports.map((one, i) => `M${i}://127.0.0.1:${shown ? advertised[i] : one}`);
-    const controllerPort = `CONTROLLER://127.0.0.1:${controller}`;
-    return {
-      listeners: [`PLAINTEXT://127.0.0.1:${port}`, ...list(false), controllerPort].join(","),
-      "advertised.listeners": [`PLAINTEXT://127.0.0.1:${port}`, ...list(true)].join(","),
-      "listener.security.protocol.map": [
-        "PLAINTEXT:PLAINTEXT",
-        "CONTROLLER:PLAINTEXT",
-        ...ports.map((_, i) => `M${i}:PLAINTEXT`),
-      ].join(","),
-      // The shortest time that a killed consumer keeps its partitions is that of its client.
-      "group.min.session.timeout.ms": 1000,
-    };
-  };
-  return {
-    ports,
-    urlOf: (tunnel) => `127.0.0.1:${tunnel}`,
-    ordered: true,
-    async start(advertised) {
-      const controller = await freePort();
-      running = await startKafka(own, port, { controller, settings: settingsOf(advertised, controller) });
-    },
-    async restart() {
-      await running.stop();
-      running = await startKafka(own, port, { controller: running.controller, restart: true });
-    },
-    freeze: (seconds) => freeze(running.pid, seconds),
-    stop: () => running?.stop(),
-  };
-}
-
-async function freeze(pid, seconds) {
-  process.kill(pid, "SIGSTOP");
-  await pause(seconds * 1000);
-  process.kill(pid, "SIGCONT");
 }
 
 /** The numbers that Redis knows about itself. */

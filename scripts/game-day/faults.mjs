@@ -6,7 +6,7 @@ const rollPatience = 240_000;
 
 /** Makes a fault happen; resolves when what it has hurt is whole again. */
 export async function happen(fault, { machines, postgres, redis, broker, rollOut, failures }) {
-  const { kind, target, way, by, seconds = 0 } = fault;
+  const { kind, target, way, by, bytes, shift, seconds = 0 } = fault;
   const machine = machines[fault.machine];
   const milliseconds = seconds * 1000;
   const tunnels = machine?.tunnelsOf(target ?? "engines") ?? [];
@@ -43,11 +43,24 @@ export async function happen(fault, { machines, postgres, redis, broker, rollOut
       await pause(milliseconds);
       for (const tunnel of tunnels) tunnel.delay(0);
       break;
+    case "bandwidth":
+      for (const tunnel of tunnels) tunnel.limit(bytes);
+      await pause(milliseconds);
+      for (const tunnel of tunnels) tunnel.limit(0);
+      break;
+    case "clock jump":
+      await machine.shiftClock(shift * 1000);
+      await pause(milliseconds);
+      await machine.shiftClock(0);
+      break;
     case "restart postgres":
       await postgres.restart();
       break;
     case "promote standby":
       await postgres.promote();
+      break;
+    case "fill postgres":
+      await postgres.fill(seconds);
       break;
     case "restart redis":
       await redis.restart(seconds);
@@ -59,10 +72,16 @@ export async function happen(fault, { machines, postgres, redis, broker, rollOut
       await redis.fill(seconds);
       break;
     case "restart broker":
-      await broker.restart();
+      await broker.restart(seconds);
       break;
     case "freeze broker":
       await broker.freeze(seconds);
+      break;
+    case "fill broker":
+      await broker.fill(seconds);
+      break;
+    case "starve broker":
+      await broker.starve(seconds);
       break;
     case "roll out": {
       const isEverywhere = await rollOut();

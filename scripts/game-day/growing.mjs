@@ -11,7 +11,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { compile } from "../chaos/compile.mjs";
 import { eventually, pause } from "../chaos/wait.mjs";
-import { prepareBroker, redisInfo, startPostgres, startRedis } from "./engines.mjs";
+import { prepareBroker } from "./brokers.mjs";
+import { redisInfo, startPostgres, startRedis } from "./engines.mjs";
 import { Machine } from "./machines.mjs";
 import { tables } from "./run.mjs";
 
@@ -34,9 +35,9 @@ for (const workers of values.processes.split(",").map(Number)) {
     const broker = await prepareBroker("kafka", folder, 1);
     stops.push(() => broker.stop());
     const [postgres0, postgres1] = postgres.ports;
-    const machine = await Machine.prepare(0, { postgres0, postgres1, redis: redis.port, broker: broker.ports[0] });
+    const machine = await Machine.prepare(0, { postgres0, postgres1, redis: redis.port, broker: broker.ports[0][0] });
     stops.push(() => machine.end());
-    await broker.start([machine.tunnels.broker.port]);
+    await broker.start([[machine.tunnels.broker.port]]);
     const versionFile = join(folder, "version");
     await writeFile(versionFile, "1");
     await mkdir(join(folder, "logs"));
@@ -45,7 +46,7 @@ for (const workers of values.processes.split(",").map(Number)) {
       database: `postgres://app@127.0.0.1:${postgres0}/postgres`,
       redis: `redis://127.0.0.1:${redis.port}`,
       broker: "kafka",
-      brokerUrl: broker.urlOf(machine.tunnels.broker.port),
+      brokerUrl: broker.urlOf([machine.tunnels.broker.port]),
       versionFile,
       limit: 10,
     };

@@ -3,11 +3,13 @@
  * order with SIGTERM: begun transactions are completed, and clients of rooms wait for the last messages.
  */
 import { Agent, request as httpRequest } from "node:http";
+import { GrpcChannel } from "stoa/grpc";
 import WebSocket from "ws";
+import { ordersProto } from "../../examples/orders/orders-proto.ts";
 import { ledgerFile } from "../chaos/ledger.mjs";
 import { pause } from "../chaos/wait.mjs";
 
-const { port, folder, limit, burst } = JSON.parse(process.argv[2]);
+const { port, grpcPort, folder, limit, burst } = JSON.parse(process.argv[2]);
 const write = ledgerFile(folder, "load");
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 /** Milliseconds after which a client gives up. Nothing that is documented takes longer. */
@@ -52,7 +54,8 @@ function call(op, method, path, { body, headers = {}, expected = [200] } = {}) {
           try {
             json = JSON.parse(received);
           } catch {}
-          done({ status: response.statusCode, json, text: received.slice(0, 300) });
+          const cookie = response.headers["set-cookie"]?.[0].split(";")[0];
+          done({ status: response.statusCode, json, cookie, text: received.slice(0, 300) });
         });
       },
     );
@@ -63,13 +66,54 @@ function call(op, method, path, { body, headers = {}, expected = [200] } = {}) {
 }
 
 /** Repeats a request until it succeeds. Its client does not know if the ones before had their effect. */
-async function persist(...request) {
+const persist = (...request) => persistWith(() => call(...request));
+
+async function persistWith(attempt) {
   for (;;) {
-    const result = await call(...request);
+    const result = await attempt();
     if (result.ok) return result;
     if (closing) return null;
     await pause(100 + Math.random() * 200);
   }
+}
+
+const shop = new GrpcChannel(`http://127.0.0.1:${grpcPort}`, { retries: 0 }).client("shop.v1.Orders", {
+  proto: ordersProto,
+});
+/** Statuses of HTTP that a server means by those of gRPC. */
+const httpStatuses = { NOT_FOUND: 404, UNAVAILABLE: 503, DEADLINE_EXCEEDED: 504 };
+
+/** One call of gRPC, written down as a request is. */
+async function callGrpc(op, method, message, { expected = [200] } = {}) {
+  const began = performance.now();
+  const at = Date.now();
+  let result;
+  try {
+    result = { status: 200, json: await shop.unary(method, message, { timeout: patience / 1000 }) };
+  } catch (error) {
+    const isTimeout = error.statusName === "DEADLINE_EXCEEDED" && performance.now() - began >= patience;
+    // The balancer resets a stream if the connection behind it breaks.
+    const isReset = error.message.includes("was reset");
+    const text = `${error.statusName} ${error.message}`;
+    if (isTimeout || isReset) result = { error: isTimeout ? "timeout" : "ECONNRESET", text };
+    else result = { status: httpStatuses[error.statusName] ?? 500, text };
+  }
+  const ms = Math.round(performance.now() - began);
+  const ok = expected.includes(result.status);
+  write("http", { op, at, ms, ok, status: result.status, error: result.error, ...(!ok && { text: result.text }) });
+  return { ...result, ok, ms };
+}
+
+/** A mutation of GraphQL: errors are in a result with the status 200. */
+async function mutate(op, query, variables) {
+  const began = Date.now();
+  const result = await call(op, "POST", "/graphql", { body: { query, variables } });
+  const errors = result.ok ? result.json?.errors : undefined;
+  if (errors === undefined) return { ...result, json: result.json?.data };
+  const away = errors.every(({ extensions }) => extensions?.code === "UNAVAILABLE");
+  const text = JSON.stringify(errors);
+  write("http", { op, at: began, ms: result.ms, ok: false, status: away ? 503 : 500, text });
+  return { ...result, ok: false };
 }
 
 async function repeat(every, run) {
@@ -79,25 +123,59 @@ async function repeat(every, run) {
   }
 }
 
-const orders = (lane) =>
-  repeat(250, async (n) => {
+/** The ways to place an order, and to read it. */
+const readOrder = (id) => call("read", "GET", `/orders/${id}`, { expected: [200, 404] });
+const ways = {
+  http: {
+    place: (body) => call("order", "POST", "/orders", { body }),
+    idOf: (json) => json.id,
+    read: readOrder,
+  },
+  grpc: {
+    place: (order) => callGrpc("grpc order", "Place", order),
+    idOf: (json) => json.id,
+    read: (id) => callGrpc("grpc read", "Get", { id }, { expected: [200, 404] }),
+  },
+  graphql: {
+    place: ({ id, customer, quantity }) =>
+      mutate(
+        "mutation",
+        "mutation ($id: String!, $customer: String!, $quantity: Int!) { placeOrder(id: $id, customer: $customer, quantity: $quantity) { id } }",
+        { id, customer, quantity },
+      ),
+    idOf: (json) => json.placeOrder.id,
+    read: readOrder,
+  },
+};
+
+const orders = (lane, way, every = 250) =>
+  repeat(every, async (n) => {
+    const { place, idOf, read } = ways[way];
     const id = `o${lane}-${n}`;
     const quantity = 1 + (n % 3);
     const broke = n % 5 === 0;
-    const body = { id, customer: broke ? "Broke Bob" : "Ann", email: "a@example.org", sku: "tea", quantity };
-    write("order", { id, broke, quantity });
+    const order = { id, customer: broke ? "Broke Bob" : "Ann", email: "a@example.org", sku: "tea", quantity };
+    write("order", { id, broke, quantity, way });
     // A client that gives up after the first failure leaves an order that is there or not, but never half.
-    const result =
-      n % 7 === 0
-        ? await call("order", "POST", "/orders", { body })
-        : await persist("order", "POST", "/orders", { body });
+    const result = n % 7 === 0 ? await place(order) : await persistWith(() => place(order));
     if (!result?.ok) return;
-    write("ordered", { id });
-    const read = await call("read", "GET", `/orders/${id}`, { expected: [200, 404] });
+    write("ordered", { id, way });
+    if (idOf(result.json) !== id)
+      write("violation", { text: `order ${id} was answered by ${JSON.stringify(result.json)}` });
+    const found = await read(id);
+    if (found.ok && found.status === 200 && found.json.id !== id) {
+      write("violation", { text: `order ${id} was read as ${JSON.stringify(found.json)}` });
+    }
     // A command waits for its projection for 5 seconds at most.
-    if (read.status !== 404) return;
+    if (found.status !== 404) return;
     if (result.ms > 4900) write("unread", { id });
     else write("violation", { text: `order ${id} was confirmed in ${result.ms} ms, and cannot be read` });
+  });
+
+const jobs = () =>
+  repeat(400, async (number) => {
+    const result = await persist("job", "POST", "/jobs", { body: { number } });
+    if (result !== null) write("enqueued", { number, id: result.json.id });
   });
 
 const ticks = (key) =>
@@ -146,12 +224,35 @@ const tokens = () =>
     const headers = { authorization: `Bearer ${json.token}` };
     // A store that has lost its data refuses tokens of the time before.
     await call("me", "GET", "/me", { headers, expected: [200, 401] });
-    if ((await persist("revoke", "POST", "/revoke", { headers, expected: [200, 401] })) === null) return;
+    const result = await persist("revoke", "POST", "/revoke", { headers, expected: [200, 401] });
+    // A machine whose clock is behind does not know the token yet, and has revoked nothing.
+    if (result?.status !== 200) return;
     write("revoked", { at: Date.now() });
     revoked.push(headers);
     for (const old of [headers, headers, revoked[Math.floor(Math.random() * revoked.length)]]) {
       const { status } = await call("me", "GET", "/me", { headers: old, expected: [200, 401] });
       if (status === 200) write("violation", { text: "a revoked token was accepted" });
+    }
+  });
+
+const ended = [];
+const sessions = () =>
+  repeat(700, async (n) => {
+    const login = await persist("login", "POST", "/login", { body: { user: `u${n}` } });
+    const headers = { cookie: login?.cookie };
+    if (headers.cookie === undefined) return;
+    const { status, json } = await call("whoami", "GET", "/whoami", { headers });
+    // A store that has lost its data knows nobody.
+    if (status === 200 && ![null, `u${n}`].includes(json.user)) {
+      write("violation", { text: `the session of u${n} is that of ${json.user}` });
+    }
+    if ((await persist("logout", "POST", "/logout", { headers })) === null) return;
+    write("logged out", { at: Date.now() });
+    ended.push(headers);
+    for (const old of [headers, headers, ended[Math.floor(Math.random() * ended.length)]]) {
+      const after = await call("whoami", "GET", "/whoami", { headers: old });
+      if (after.status === 200 && after.json.user !== null)
+        write("violation", { text: "an ended session was accepted" });
     }
   });
 
@@ -246,12 +347,16 @@ const listening = [
   ...[1, 2, 3].map((client) => subscriber(`s${client}`)),
 ];
 await Promise.all([
-  ...[1, 2, 3].map(orders),
+  ...[1, 2].map((lane) => orders(lane, "http")),
+  orders("g", "grpc"),
+  orders("q", "graphql"),
+  jobs(),
   ...["x", "y", "z"].map(ticks),
   ...["a", "b", "ticked"].map(sender),
   limits(),
   ...["p", "q"].flatMap((key) => [pages(key), readers(key)]),
   tokens(),
+  sessions(),
 ]);
 // The last messages of rooms arrive, also at clients that come back.
 await pause(15_000);

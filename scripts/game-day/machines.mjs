@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Program } from "../chaos/program.mjs";
 import { startTunnel } from "../chaos/tunnel.mjs";
@@ -12,6 +13,7 @@ import { freePort } from "../services/ports.mjs";
 export class Machine {
   #program = null;
   #log;
+  #clock;
 
   constructor(number, address, tunnels) {
     this.number = number;
@@ -22,14 +24,20 @@ export class Machine {
   /** Makes the connections; `ports` are those of the engines. */
   static async prepare(number, ports) {
     const host = `127.0.0.${11 + number}`;
-    const address = { host, port: await freePort() };
-    const tunnels = { balancer: await startTunnel(address.port, { host }) };
+    const address = { host, port: await freePort(), grpcPort: await freePort() };
+    const tunnels = {
+      balancer: await startTunnel(address.port, { host }),
+      balancerGrpc: await startTunnel(address.grpcPort, { host }),
+    };
     for (const [name, port] of Object.entries(ports)) tunnels[name] = await startTunnel(port);
     return new Machine(number, address, tunnels);
   }
 
   start(file, settings, { folder, workers }) {
+    this.#clock = join(folder, `m${this.number + 1}.clock`);
     const env = {
+      NODE_OPTIONS: `--import ${new URL("clock.mjs", import.meta.url)}`,
+      GAME_DAY_CLOCK: this.#clock,
       GAME_DAY: JSON.stringify(settings),
       STOA_HOST: this.address.host,
       STOA_PORT: String(this.address.port),
@@ -49,10 +57,10 @@ export class Machine {
     return this.#program.errors;
   }
 
-  /** Tunnels by the name of a target; `engines` is all but the balancer. */
+  /** Tunnels by the name of a target; `engines` is all but those of the balancer. */
   tunnelsOf(target) {
     const names = Object.keys(this.tunnels).filter((name) =>
-      target === "engines" ? name !== "balancer" : name.startsWith(target),
+      target === "engines" ? !name.startsWith("balancer") : name.startsWith(target),
     );
     return names.map((name) => this.tunnels[name]);
   }
@@ -76,6 +84,11 @@ export class Machine {
 
   freeze(milliseconds) {
     return this.#program.freeze(milliseconds);
+  }
+
+  /** Sets the clock of its processes this many milliseconds off. */
+  shiftClock(milliseconds) {
+    return writeFile(this.#clock, String(milliseconds));
   }
 
   reload() {

@@ -1,13 +1,14 @@
 /**
- * The orders example with what a shop has beside it: rooms, a GraphQL subscription, a limit, a cached page, tokens, and
+ * The orders example with what a shop has beside it: rooms, GraphQL, a limit, a cached page, tokens, sessions, jobs, and
  * messages whose order matters. Its settings are in GAME_DAY; the version of the program is read from a file, so that a
  * reload starts another one.
  */
 import { readFileSync } from "node:fs";
+import { GraphQLError } from "graphql";
 import { JwtAuth, OperationalError, Response, sql } from "stoa";
 import { topic } from "stoa/messaging";
 import { z } from "zod";
-import { ordersApp } from "../../examples/orders/app.ts";
+import { ordersShop } from "../../examples/orders/app.ts";
 import { notStarted } from "../chaos/program.mjs";
 
 const settings = JSON.parse(process.env.GAME_DAY);
@@ -19,8 +20,10 @@ process.on("exit", (code) => {
   if (code === 1 && !started) process.exitCode = notStarted;
 });
 
-const app = ordersApp({ database: settings.database, broker: settings.broker, url: settings.brokerUrl });
+const { database, broker, brokerUrl: url, grpc } = settings;
+const { app, place } = ordersShop({ database, broker, url, grpc });
 app.enableKvstore({ url: settings.redis });
+app.enableSessions();
 app.enableRooms({ history: 1000 });
 app.enableGraphql();
 
@@ -40,6 +43,18 @@ app.post("/rooms/{room}", async (request) => ({ id: await app.rooms(request.para
 app.graphql.query("version", "Int!", () => version);
 const Tick = app.graphql.type("Tick").fields({ n: "Int!" });
 app.graphql.subscription("ticked", Tick.required, () => app.rooms("ticked").subscribe());
+
+const Placed = app.graphql.type("Placed").fields({ id: "String!" });
+const args = { id: "String!", customer: "String!", quantity: "Int!" };
+app.graphql.mutation("placeOrder", { type: Placed.required, args }, async (order) => {
+  const input = { ...order, email: "a@example.org", sku: "tea" };
+  try {
+    return (await app.commands.execute(place, input)).value;
+  } catch (error) {
+    if (!(error instanceof OperationalError)) throw error;
+    throw new GraphQLError("the database is away", { extensions: { code: "UNAVAILABLE" } });
+  }
+});
 
 const rateLimit = {
   kind: "sliding_window",
@@ -68,6 +83,27 @@ app.get("/me", { middleware: [jwt] }, (request) => ({ sub: request.context.jwt_c
 app.post("/revoke", { middleware: [jwt] }, async (request) => {
   await jwt.revoke(request);
   return {};
+});
+
+app.post("/login", (request) => {
+  const { user } = request.json();
+  request.session.regenerate(user);
+  request.session.set("user", user);
+  return { user };
+});
+app.get("/whoami", (request) => ({ user: request.session.get("user") ?? null }));
+app.post("/logout", (request) => {
+  request.session.destroy();
+  return {};
+});
+
+const work = app.job("work", { retries: 20 }, ({ number }, { id }) =>
+  app.database.execute(sql`insert into work values (${number}, ${id})`),
+);
+app.post("/jobs", async (request) => {
+  const { number } = request.json();
+  // A client that asks again, because it got no response, gets the job that it has.
+  return { id: await work.enqueue({ number }, { key: `work-${number}`, keepKey: "2h" }) };
 });
 
 const ticks = topic("ticks", { schema: z.object({ key: z.string(), number: z.int() }), key: ({ key }) => key });

@@ -4,15 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compile } from "../chaos/compile.mjs";
+import { mountDisk } from "../chaos/disk.mjs";
 import { Ledger } from "../chaos/ledger.mjs";
 import { Program } from "../chaos/program.mjs";
 import { eventually, pause } from "../chaos/wait.mjs";
 import { startHaproxy } from "../services/haproxy.mjs";
 import { freePort } from "../services/ports.mjs";
-import { prepareBroker, startPostgres, startRedis } from "./engines.mjs";
+import { prepareBroker } from "./brokers.mjs";
+import { startPostgres, startRedis } from "./engines.mjs";
 import { happen, laneOf } from "./faults.mjs";
 import { Machine } from "./machines.mjs";
-import { describeFault, kinds, schedule } from "./schedule.mjs";
+import { describeFault, kindsFor, schedule } from "./schedule.mjs";
 import { timelineSvg } from "./timeline.mjs";
 import { judge, recoveries } from "./verdict.mjs";
 
@@ -30,6 +32,7 @@ export const tables = `
   insert into stock values ('tea', 5, ${initialStock});
   create table pages (key text primary key, value int not null);
   create table ticks (place bigserial primary key, key text not null, number int not null);
+  create table work (number int not null, job text not null);
   create table rollouts (version int primary key)`;
 
 /**
@@ -40,6 +43,7 @@ export async function runGameDay({
   seed,
   minutes = 0,
   brokerName = "kafka",
+  brokers = 1,
   log = () => {},
   keep = null,
   faults: given = null,
@@ -50,24 +54,31 @@ export async function runGameDay({
   const ledger = new Ledger(join(folder, "ledger"));
   const stops = [() => rm(folder, { recursive: true, force: true })];
   const failures = [];
+  const mount = async (own) => {
+    const disk = await mountDisk(own);
+    // After the engines have stopped, and before the folder is removed.
+    if (disk !== null) stops.splice(1, 0, disk.unmount);
+    return disk;
+  };
   try {
     log("the engines start");
-    const postgres = await startPostgres(folder);
+    const postgres = await startPostgres(folder, mount);
     stops.push(() => postgres.stop());
     await postgres.query(tables);
     const redis = await startRedis(folder);
     stops.push(() => redis.stop());
-    const broker = await prepareBroker(brokerName, folder, machineCount);
+    const broker = await prepareBroker(brokerName, folder, machineCount, { mount, count: brokers });
     stops.push(() => broker.stop());
     const machines = [];
     for (let number = 0; number < machineCount; number++) {
       const [postgres0, postgres1] = postgres.ports;
-      const ports = { postgres0, postgres1, redis: redis.port, broker: broker.ports[number] };
+      const ports = { postgres0, postgres1, redis: redis.port };
+      for (const [index, port] of broker.ports[number].entries()) ports[`broker${index}`] = port;
       const machine = await Machine.prepare(number, ports);
       stops.push(() => machine.end());
       machines.push(machine);
     }
-    await broker.start(machines.map(({ tunnels }) => tunnels.broker.port));
+    await broker.start(machines.map(brokerTunnels));
 
     const versionFile = join(folder, "version");
     await writeFile(versionFile, "1");
@@ -76,7 +87,8 @@ export async function runGameDay({
     await mkdir(logs);
     for (const machine of machines) machine.start(file, settingsOf(machine), { folder: logs, workers });
     const servers = machines.map(({ tunnels }) => tunnels.balancer.port);
-    const balancer = await startHaproxy({ folder, port: await freePort(), servers });
+    const grpc = { port: await freePort(), servers: machines.map(({ tunnels }) => tunnels.balancerGrpc.port) };
+    const balancer = await startHaproxy({ folder, port: await freePort(), servers, grpc });
     stops.push(balancer.stop);
     const isReady = async (machine) => (await statusOf(machine, "/health/ready")) === 200;
     const allReady = async () => (await Promise.all(machines.map(isReady))).every(Boolean);
@@ -84,8 +96,9 @@ export async function runGameDay({
       throw new Error(`the machines did not start: ${machines.map(({ errors }) => errors).join("\n")}`);
     }
     log("the load begins");
-    const settings = { port: Number(new URL(balancer.value).port), folder: ledger.folder, limit, burst };
-    const clients = new Program(load, [JSON.stringify(settings)]);
+    const port = Number(new URL(balancer.value).port);
+    const settings = { port, grpcPort: grpc.port, folder: ledger.folder, limit, burst };
+    const clients = new Program(await compile(load, folder), [JSON.stringify(settings)]);
     stops.push(async () => clients.end());
     if (!(await eventually(() => ledger.read("ordered").length > 0, 60_000, 500))) {
       throw new Error(`the load did not begin: ${clients.errors}`);
@@ -112,11 +125,16 @@ export async function runGameDay({
         return found.every((list) => list === `${version}`);
       };
     };
+    const can = [
+      postgres.hasDisk && "disk of postgres",
+      broker.hasDisk && "disk of broker",
+      broker.starve && "memory of broker",
+    ];
     const happened = [];
     const running = new Map();
     const start = Date.now();
     let seen = 0;
-    for (const fault of given ?? faultsOf(seed, minutes)) {
+    for (const fault of given ?? faultsOf(seed, minutes, can)) {
       if (minutes > 0 && Date.now() > start + minutes * 60_000) break;
       // Faults of one engine, or of one machine, follow each other.
       const lane = laneOf(fault);
@@ -131,12 +149,19 @@ export async function runGameDay({
     await clients.close(300_000);
     failures.push(...clients.failures);
     const isSettled = async () =>
-      (await Promise.all([openSagas(postgres), leftMessages(postgres), missingTicks(postgres, ledger)])).every(
-        (count) => count === 0,
-      );
+      (
+        await Promise.all([
+          openSagas(postgres),
+          leftMessages(postgres),
+          missingTicks(postgres, ledger),
+          missingWork(postgres, ledger),
+        ])
+      ).every((count) => count === 0);
     log("what is left is worked off");
     if (!(await eventually(isSettled, 180_000, 1000))) log("it was not worked off in time");
     await eventually(async () => (await missingMails(postgres)) === 0, 60_000, 1000);
+    // What was only used under load is given back.
+    await pause(15_000);
     const after = await stateOf(machines, postgres);
     const found = await tablesOf(postgres);
     await Promise.all(machines.map((machine) => machine.close()));
@@ -145,6 +170,8 @@ export async function runGameDay({
     const entries = ledger.readAll();
     const read = (kind) => entries.get(kind) ?? [];
     const logged = await logEntries(logs);
+    // The time of a log may be that of a clock that had jumped.
+    const shifts = happened.flatMap(({ shift = 0 }) => shift);
     const verdict = judge({
       read,
       tables: found,
@@ -153,7 +180,7 @@ export async function runGameDay({
       ordered: broker.ordered,
       alone: logged
         .filter(({ msg }) => msg.includes("each machine counts for itself"))
-        .map(({ time }) => Date.parse(time)),
+        .flatMap(({ time }) => [0, ...shifts].map((shift) => Date.parse(time) - shift * 1000)),
     });
     const title = `game day, seed ${seed}, ${happened.length} faults, broker ${brokerName}`;
     return {
@@ -163,12 +190,14 @@ export async function runGameDay({
       recoveries: recoveries(read("http"), happened),
       memory: { before, after },
       messages: messagesOf(logged),
+      levels: levelsOf(logged),
       svg: timelineSvg({ http: read("http"), faults: happened, title }),
     };
 
     async function hurt(fault) {
       const name = describeFault(fault);
-      const entry = { name, kind: fault.kind, target: fault.target, begin: Date.now(), end: null };
+      const { kind, target, shift } = fault;
+      const entry = { name, kind, target, shift, begin: Date.now(), end: null };
       happened.push(entry);
       log(`${((entry.begin - start) / 1000).toFixed(1)} s: ${name}`);
       try {
@@ -182,13 +211,15 @@ export async function runGameDay({
       seen = violations.length;
     }
 
-    function settingsOf({ tunnels }) {
+    function settingsOf(machine) {
+      const { tunnels, address } = machine;
       const hosts = `127.0.0.1:${tunnels.postgres0.port},127.0.0.1:${tunnels.postgres1.port}`;
       return {
-        database: `postgres://app@${hosts}/postgres?target_session_attrs=read-write`,
+        database: `postgres://app@${hosts}/postgres?target_session_attrs=read-write&application_name=m${machine.number + 1}`,
         redis: `redis://127.0.0.1:${tunnels.redis.port}`,
         broker: brokerName,
-        brokerUrl: broker.urlOf(tunnels.broker.port),
+        brokerUrl: broker.urlOf(brokerTunnels(machine)),
+        grpc: `${address.host}:${address.grpcPort}`,
         versionFile,
         limit,
       };
@@ -200,10 +231,15 @@ export async function runGameDay({
   }
 }
 
+/** The ports by which a machine reaches the brokers. */
+function brokerTunnels(machine) {
+  return machine.tunnelsOf("broker").map(({ port }) => port);
+}
+
 /** The short form has one fault of each kind, one at a time. */
-function* faultsOf(seed, minutes) {
-  let left = minutes > 0 ? Number.POSITIVE_INFINITY : Object.keys(kinds).length;
-  for (const fault of schedule(seed, { machines: machineCount, workers, overlaps: minutes > 0 })) {
+function* faultsOf(seed, minutes, can) {
+  let left = minutes > 0 ? Number.POSITIVE_INFINITY : kindsFor(can).length;
+  for (const fault of schedule(seed, { machines: machineCount, workers, overlaps: minutes > 0, can })) {
     if (left-- === 0) return;
     yield fault;
   }
@@ -239,12 +275,14 @@ async function versionsOf({ address }) {
   return [...found].join();
 }
 
+/** Megabytes of memory and connections to PostgreSQL, of each machine. */
 async function stateOf(machines, postgres) {
-  const [{ count }] = await postgres.query(
-    "select count(*)::int from pg_stat_activity where application_name = 'stoa'",
+  const rows = await postgres.query(
+    "select application_name as name, count(*)::int from pg_stat_activity group by application_name",
   );
+  const connections = machines.map(({ number }) => rows.find(({ name }) => name === `m${number + 1}`)?.count ?? 0);
   const memory = await Promise.all(machines.map((machine) => machine.memory()));
-  return { connections: count, megabytes: memory.map((size) => Math.round(size / 1024)) };
+  return { connections, megabytes: memory.map((size) => Math.round(size / 1024)) };
 }
 
 const countOf = async (postgres, text) => Number((await postgres.query(text))[0].count);
@@ -264,6 +302,11 @@ async function missingTicks(postgres, ledger) {
   return ledger.read("ticked").filter(({ key, number }) => !found.has(`${key}-${number}`)).length;
 }
 
+async function missingWork(postgres, ledger) {
+  const found = new Set((await postgres.query("select number from work")).map(({ number }) => number));
+  return ledger.read("enqueued").filter(({ number }) => !found.has(number)).length;
+}
+
 async function tablesOf({ query }) {
   return {
     initialStock,
@@ -275,6 +318,7 @@ async function tablesOf({ query }) {
     mails: await query("select subject from mails"),
     events: await query("select stream from stoa.events"),
     ticks: await query("select key, number from ticks order by place"),
+    work: await query("select number, job from work"),
   };
 }
 
@@ -293,6 +337,13 @@ async function logEntries(folder) {
     }
   }
   return entries;
+}
+
+/** How often each level was logged, as `warn 12`. */
+function levelsOf(entries) {
+  const counts = {};
+  for (const { level } of entries) counts[level] = (counts[level] ?? 0) + 1;
+  return counts;
 }
 
 /** How often each message was logged; numbers in it do not count. */

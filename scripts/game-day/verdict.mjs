@@ -20,7 +20,8 @@ export function judge({ read, tables, faults, machines, ordered, alone = [] }) {
   const report = (name, list) => {
     if (list.length > 0) failures.push(`${name}: ${list.length}, as ${list[0]}`);
   };
-  for (const check of [checkOrders, checkTicks, checkRooms, checkSessions, checkLimits, checkPages, checkErrors]) {
+  const checks = [checkOrders, checkTicks, checkJobs, checkRooms, checkSessions, checkLimits, checkPages, checkErrors];
+  for (const check of checks) {
     check({ read, tables, faults, machines, ordered, alone, report, counts });
   }
   report(
@@ -28,6 +29,7 @@ export function judge({ read, tables, faults, machines, ordered, alone = [] }) {
     read("violation").map(({ text }) => text),
   );
   counts.revoked = read("revoked").length;
+  counts["ended sessions"] = read("logged out").length;
   counts["not readable after 5 s"] = read("unread").length;
   return { failures, counts };
 }
@@ -89,6 +91,8 @@ function checkOrders({ read, tables, report, counts }) {
   );
   Object.assign(counts, {
     orders: stored.size,
+    "over gRPC": read("ordered").filter(({ way }) => way === "grpc").length,
+    "over GraphQL": read("ordered").filter(({ way }) => way === "graphql").length,
     refused: stored.size - good.length,
     unsure: placed.size - confirmed.length,
     "mails sent twice": [...mails.values()].filter((count) => count > 1).length,
@@ -116,6 +120,29 @@ function checkTicks({ read, tables, ordered, report, counts }) {
   if (ordered) report("messages out of the order of their key", reordered);
   counts.messages = ticked.length;
   counts.reordered = reordered.length;
+}
+
+/** Every confirmed job has run, and one that was asked for several times is one job. An attempt may run twice. */
+function checkJobs({ read, tables, report, counts }) {
+  const enqueued = read("enqueued");
+  const ran = new Map();
+  for (const { number, job } of tables.work) ran.set(number, [...(ran.get(number) ?? []), job]);
+  report(
+    "confirmed jobs that did not run",
+    enqueued.map(({ number }) => number).filter((number) => !ran.has(number)),
+  );
+  report(
+    "jobs that are there twice",
+    [...ran].filter(([, ids]) => new Set(ids).size > 1).map(([number]) => number),
+  );
+  report(
+    "jobs that were answered with another id",
+    enqueued
+      .filter(({ number, id }) => ran.has(number) && !ran.get(number).includes(String(id)))
+      .map(({ number }) => number),
+  );
+  counts.jobs = enqueued.length;
+  counts["jobs run twice"] = [...ran.values()].filter((ids) => ids.length > 1).length;
 }
 
 /** A client of a room gets each message that was confirmed after it had joined once and in order, or is told of a gap. */

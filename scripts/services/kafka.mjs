@@ -46,12 +46,12 @@ export async function startKafka(
     for (const mechanism of secure ? ["SCRAM-SHA-256", "SCRAM-SHA-512"] : []) {
       format.push("--add-scram", `${mechanism}=[name=${secure.user},password=${secure.password}]`);
     }
-    const { code, output } = await run("java", [...options, ...format], { timeout: 120_000 });
+    const { code, output } = await run("java", [...options, ...format], { timeout: 300_000 });
     if (code !== 0) throw new Error(`Kafka's storage cannot be formatted: ${output.trim().split("\n").at(-1)}`);
   }
   const child = await startChild("java", [...options, "kafka.Kafka", file], {
     ready: () => accepts(port),
-    patience: 120_000,
+    patience: 300_000,
   });
   return { value: `127.0.0.1:${port}`, stop: child.stop, pid: child.pid, controller: other };
 }

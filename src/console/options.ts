@@ -8,7 +8,7 @@ const areGuards: Check<readonly Guard[]> = (value) =>
   Array.isArray(value) && value.every((guard) => isGuard(guard)) ? undefined : "a list of guards";
 
 const adminOptions = options("option 'admin'", {
-  /** Path of the page. Default `/_sagas` or `/_jobs`. */
+  /** Path of the page. Default `/_sagas`, `/_jobs` or `/_machine`. */
   path: option(isPlainPath),
   /** Guards that must all pass. Required outside of development. */
   guards: option(areGuards, []),

@@ -1,8 +1,10 @@
 import { startFauxqs } from "fauxqs";
+import { GrpcChannel } from "stoa/grpc";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import ordersFromEnvironment, { ordersApp } from "../../examples/orders/app.js";
 import { type BrokerChoice, brokerOf } from "../../examples/orders/broker.js";
+import { ordersProto } from "../../examples/orders/orders-proto.js";
 import { engines } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
@@ -136,17 +138,28 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
 });
 
 describe("the environment", () => {
-  it("In production the example starts without the pages of sagas and jobs, also if NODE_ENV says so", async () => {
+  it("In production the example starts without the pages of sagas and jobs; one variable serves gRPC", async () => {
     vi.stubEnv("NODE_ENV", "production");
     vi.stubEnv("STOA_ENV", undefined);
+    vi.stubEnv("GRPC_ADDRESS", "127.0.0.1:0");
     const app = ordersFromEnvironment();
     app.logger = quiet;
-    const server = await serve(app);
+    const server = await app.run({ port: 0, exit: false });
+    const channel = new GrpcChannel(`http://${app.grpc.address}`);
     try {
       expect((await fetch(`${server.url}/_sagas`)).status).toBe(404);
       expect((await fetch(`${server.url}/orders/none`)).status).toBe(404);
+      const shop = channel.client("shop.v1.Orders", { proto: ordersProto });
+      const order = { id: "g1", customer: "Ann", email: "ann@example.org", sku: "tea", quantity: 2 };
+      expect(await shop.unary("Place", order)).toMatchObject({ id: "g1", saga: "checkout-g1" });
+      expect(await shop.unary("Get", { id: "g1" })).toMatchObject({ id: "g1" });
+      await expect(shop.unary("Get", { id: "none" })).rejects.toMatchObject({ statusName: "NOT_FOUND" });
+      await expect(shop.unary("Place", { ...order, quantity: 0 })).rejects.toMatchObject({
+        statusName: "INVALID_ARGUMENT",
+      });
     } finally {
       vi.unstubAllEnvs();
+      await channel.close();
       await server.close();
     }
   });

@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { startTunnel } from "../../scripts/chaos/tunnel.mjs";
 import { runGameDay } from "../../scripts/game-day/run.mjs";
-import { describeFault, kinds, schedule } from "../../scripts/game-day/schedule.mjs";
+import { describeFault, kindsFor, schedule } from "../../scripts/game-day/schedule.mjs";
 import { timelineSvg } from "../../scripts/game-day/timeline.mjs";
 import { followed, judge, recoveries } from "../../scripts/game-day/verdict.mjs";
 import { service } from "../support/service.js";
@@ -39,6 +42,7 @@ function verdictOn({
     mails: [{ subject: "Order o1 is on its way" }],
     events: [{ stream: "order-o1" }, { stream: "order-o1" }],
     ticks: [],
+    work: [],
     ...(tables as object),
   };
   const read = (kind: string): Entry[] => (ledger[kind] ?? []).map((entry, time) => ({ time: String(time), ...entry }));
@@ -52,7 +56,7 @@ describe("the schedule of a game day", () => {
   });
 
   it("Each kind of fault happens once before one happens again", () => {
-    const count = Object.keys(kinds).length;
+    const count = kindsFor([]).length;
     const found: string[] = [];
     for (const { kind } of schedule(3)) {
       if (found.length === 2 * count) break;
@@ -60,6 +64,34 @@ describe("the schedule of a game day", () => {
     }
     expect(new Set(found.slice(0, count)).size).toBe(count);
     expect(new Set(found.slice(count)).size).toBe(count);
+  });
+});
+
+describe("the tunnel of a machine", () => {
+  it("A limit lets so many bytes pass in a second, all of them and in their order", async () => {
+    const echo = createServer((socket) => socket.pipe(socket)).listen(0, "127.0.0.1");
+    await once(echo, "listening");
+    const tunnel = await startTunnel((echo.address() as { port: number }).port);
+    const socket = connect(tunnel.port, "127.0.0.1");
+    const sent = Buffer.from(Array.from({ length: 20_000 }, (_, place) => place % 251));
+    const send = async (): Promise<{ got: Buffer; seconds: number }> => {
+      const began = performance.now();
+      socket.write(sent);
+      const parts: Buffer[] = [];
+      while (parts.reduce((sum, part) => sum + part.length, 0) < sent.length) {
+        parts.push((await once(socket, "data"))[0]);
+      }
+      return { got: Buffer.concat(parts), seconds: (performance.now() - began) / 1000 };
+    };
+    tunnel.limit(100_000);
+    const limited = await send();
+    expect(limited.got.equals(sent)).toBe(true);
+    expect(limited.seconds).toBeGreaterThan(0.19);
+    tunnel.limit(0);
+    expect((await send()).got.equals(sent)).toBe(true);
+    socket.destroy();
+    await tunnel.close();
+    echo.close();
   });
 });
 
@@ -81,6 +113,12 @@ describe("the verdict on a game day", () => {
     ["confirmed messages without an effect", { entries: { ticked: [{ key: "x", number: 1 }] } }],
     ["messages with a second effect", { tables: { ticks: [1, 1].map((number) => ({ key: "x", number })) } }],
     ["messages out of the order", { tables: { ticks: [2, 1].map((number) => ({ key: "x", number })) } }],
+    ["confirmed jobs that did not run", { entries: { enqueued: [{ number: 1, id: "j" }] } }],
+    ["jobs that are there twice", { tables: { work: ["j", "k"].map((job) => ({ number: 1, job })) } }],
+    [
+      "jobs that were answered",
+      { entries: { enqueued: [{ number: 1, id: "k" }] }, tables: { work: [{ number: 1, job: "j" }] } },
+    ],
     ["seen by clients", { entries: { violation: [{ text: "a revoked token was accepted" }] } }],
     ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, status: 500 }] } }],
     ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, error: "timeout" }] } }],

@@ -1,3 +1,4 @@
+import { adminOption } from "../../console/options.js";
 import { config, type OptionsOf, option } from "../../kit/config.js";
 import { is, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -17,6 +18,8 @@ export class HealthCheckConfig extends config(
     cacheSeconds: option.duration(0),
     /** Names of checks that the application works without: it is then DEGRADED, not DOWN. Default none. */
     optional: option(is.list<string>(is.text), []),
+    /** Serves the page of the machine, by default at "/_machine". Outside of development it needs `guards`. */
+    admin: adminOption("/_machine"),
   },
   { order: ["basePath", "includeSystemInfo"] },
 ) {}

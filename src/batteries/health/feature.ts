@@ -59,6 +59,9 @@ export const healthFeature = feature<HealthFeature>({
     add("/live", "live");
     add("/ready", "ready");
     add("/startup", "startup");
+    if (config.admin === undefined) return;
+    const { addMachinePage } = await import("./page.js");
+    addMachinePage(host, config.admin, () => healthReport(null, host.phase, checks, config, settings));
   },
   ready(host) {
     const { config, checks } = stateOf(host);

@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import http2 from "node:http2";
+import type { AddressInfo } from "node:net";
 import { App } from "stoa";
 import { GrpcChannel, GrpcError, grpcDetail } from "stoa/grpc";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Tracer } from "../../../src/kit/tracer.js";
 import { Echo, EchoRequestSchema } from "./fixtures/echo_pb.js";
 import { addInterop, interopProto } from "./fixtures/interop.js";
@@ -173,6 +176,25 @@ describe("a channel to a server", () => {
 });
 
 describe("a server that is away", () => {
+  it("The page of a balancer without servers is UNAVAILABLE, whatever it says", async () => {
+    const balancer = http2.createServer().listen(0, "127.0.0.1");
+    balancer.on("stream", (stream) => {
+      stream.on("error", () => {});
+      stream.respond({ ":status": 503, "content-type": "text/html" });
+      stream.end("<html><body><h1>503 Service Unavailable</h1>No server is available.</body></html>");
+    });
+    await once(balancer, "listening");
+    const lonely = new GrpcChannel(`127.0.0.1:${(balancer.address() as AddressInfo).port}`, { retries: 0 });
+    onTestFinished(async () => {
+      await lonely.close();
+      balancer.close();
+    });
+    await expect(lonely.client(Echo).say({ text: "x" })).rejects.toMatchObject({
+      statusName: "UNAVAILABLE",
+      message: "the server responded with HTTP status 503 and type text/html",
+    });
+  });
+
   it("A call fails with UNAVAILABLE and the reason", async () => {
     const away = new GrpcChannel("127.0.0.1:1", { retries: 1, retryDelay: "1ms" });
     await expect(away.client(Echo).say({})).rejects.toMatchObject({

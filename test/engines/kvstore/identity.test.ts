@@ -1,5 +1,5 @@
 import { JwtAuth, MemorySessionStore } from "stoa";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { KvRevocations } from "../../../src/engines/kvstore/stores/revocations.js";
 import { KvSessionStore } from "../../../src/engines/kvstore/stores/sessions.js";
 import { Events } from "../../batteries/rooms/events.js";
@@ -82,6 +82,15 @@ describe.skipIf(!service("redis"))("revoked tokens in the key-value store", () =
     expect(await store.has("id")).toBe(true);
     expect(await kv.ttl("revoked:{0}:id:id")).toBeGreaterThan(100);
     expect(await store.add("old", 0)).toBe(true);
+  });
+
+  it("A machine whose clock is ahead keeps a revoked token as long as others do", async () => {
+    const kv = await testStore();
+    const until = Date.now() / 1000 + 1000;
+    const clock = vi.spyOn(Date, "now").mockReturnValue((until - 100) * 1000);
+    onTestFinished(() => clock.mockRestore());
+    await new KvRevocations(kv).add("id", until);
+    expect(await kv.ttl("revoked:{0}:id:id")).toBeGreaterThan(900);
   });
 
   it("A token that one application revokes is refused by another", async () => {

@@ -41,7 +41,13 @@ export class Attempt {
     stream.on("error", () => {});
     stream.on("response", (received) => {
       this.#headers = received;
-      if (received["grpc-status"] !== undefined) this.#trailers = received;
+      if (received["grpc-status"] !== undefined) {
+        this.#trailers = received;
+        return;
+      }
+      // Before its body is read: that of a proxy is not made of messages.
+      const failure = proxyFailure(received);
+      if (failure !== null) this.cancel(failure);
       else onHeaders(metadataOf(received));
     });
     stream.on("trailers", (received) => {
@@ -99,7 +105,8 @@ export class Attempt {
   async next(): Promise<Frame | null> {
     const frame = await this.#frames.next();
     if (frame !== null) {
-      this.#checkHeaders();
+      const encoding = this.#headers?.["grpc-encoding"];
+      this.#encoding = readEncoding(typeof encoding === "string" ? encoding : undefined);
       return frame;
     }
     // The trailers come with the end or just after it.
@@ -109,30 +116,14 @@ export class Attempt {
     return null;
   }
 
-  #checkHeaders(): void {
-    const headers = this.#headers ?? {};
-    const failure = proxyFailure(headers);
-    if (failure !== null) {
-      this.cancel(failure);
-      throw failure;
-    }
-    const encoding = headers["grpc-encoding"];
-    this.#encoding = readEncoding(typeof encoding === "string" ? encoding : undefined);
-  }
-
   /** The error of the call; null if it succeeded. */
   #failure(): GrpcError | null {
     if (this.#cancelled !== null) return this.#cancelled;
     const trailers = this.#trailers;
-    const headers = this.#headers;
     if (trailers === null) {
-      if (headers !== null) {
-        const failure = proxyFailure(headers);
-        if (failure !== null) return failure;
-      }
       // Node closes the streams of a lost connection with CANCEL, which looks like a reset by the server.
       if (this.#session.destroyed) return new GrpcError("UNAVAILABLE", "the connection was lost");
-      return resetFailure(this.#stream.rstCode, headers === null);
+      return resetFailure(this.#stream.rstCode, this.#headers === null);
     }
     return statusFailure(trailers);
   }

@@ -35,9 +35,7 @@ export class KvRevocations implements RevocationStore {
   }
 
   async add(id: string, until: number, ends = "", issuedUpTo = always): Promise<boolean> {
-    // A minute more, for a server whose clock is ahead.
-    const ttl = Math.max(1, Math.ceil(until - Date.now() / 1000)) + 60;
-    const args = [ttl, this.#kv.prefixed(channel), ends, issuedUpTo];
+    const args = [until, this.#kv.prefixed(channel), ends, issuedUpTo];
     return (await this.#add.run(keysOf(id, this.#partOf(id)), args)) === 1;
   }
 
@@ -74,8 +72,10 @@ end
 
 const look = `${since}return {tonumber(redis.call('GET', KEYS[2]) or 0), tonumber(since)}`;
 
-// Without the right to publish the token is revoked all the same. A time replaces an earlier one.
+// The time that is left is that of the store: a machine whose clock is ahead must not shorten it. And a minute more, for one
+// whose clock is behind. Without the right to publish the token is revoked all the same. A time replaces an earlier one.
 const add = `${since}if ARGV[3] ~= '' then redis.pcall('PUBLISH', ARGV[2], ARGV[3]) end
 if tonumber(redis.call('GET', KEYS[2]) or 0) >= tonumber(ARGV[4]) then return 0 end
-redis.call('SET', KEYS[2], ARGV[4], 'EX', ARGV[1])
+local left = math.max(1, math.ceil(ARGV[1] - redis.call('TIME')[1])) + 60
+redis.call('SET', KEYS[2], ARGV[4], 'EX', string.format('%.0f', left))
 return 1`;
