@@ -56,10 +56,12 @@ export class RequestHeaders implements Iterable<[name: string, value: string]> {
 
 /** The header fields of a response, as alternating names and values. The response itself keeps Content-Type. */
 export class ResponseHeaders implements Iterable<[name: string, value: string]> {
-  constructor(
-    /** @internal */
-    readonly owner: HeaderOwner,
-  ) {}
+  /** @internal */
+  readonly owner: HeaderOwner;
+
+  constructor(owner: HeaderOwner) {
+    this.owner = owner;
+  }
 
   /** The field's value; a repeated field's values joined by ", ". */
   get(name: string): string | undefined {
