@@ -25,7 +25,6 @@ const allowed: Readonly<Record<string, string>> = {
   "src/websocket/send-queue.ts: sendTimeout": inside,
   "src/websocket/ws.ts: closeTimeout": "the interface of ws, in milliseconds",
   "src/batteries/metrics/worker-metrics.ts: patience": inside,
-  "src/batteries/telemetry/export/transport.ts: timeout": inside,
   "src/batteries/rate-limit/adaptive-limit.ts: latencyMs": inside,
   "src/batteries/rate-limit/adaptive-limit.ts: windowMs": inside,
   "src/batteries/rooms/store.ts: keepMs": inside,

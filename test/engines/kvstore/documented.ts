@@ -101,3 +101,8 @@ export async function clusters(): Promise<KvStore> {
   const kv = await openKvStore({ url: "redis://10.0.0.1:6379", clusterMode: true, nodes: ["10.0.0.2:6379"] });
   return kv;
 }
+
+export async function sentinels(): Promise<KvStore> {
+  const kv = await openKvStore({ sentinels: ["10.0.0.1:26379", "10.0.0.2:26379"], master: "shop" });
+  return kv;
+}
