@@ -32,7 +32,6 @@ const allowed: Readonly<Record<string, string>> = {
   "src/engines/db/pool/pool.ts: acquireTimeout": inside,
   "src/engines/db/pool/pool.ts: idleTimeout": inside,
   "src/engines/db/pool/pool.ts: maxLifetime": inside,
-  "src/engines/db/postgres/pg-module.ts: connectionTimeoutMillis": "the interface of pg, in milliseconds",
   "src/engines/db/postgres/pg-module.ts: keepAliveInitialDelayMillis": "the interface of pg, in milliseconds",
   "src/migrations/executor.ts: tableLockMs": inside,
   "src/migrations/lock.ts: timeoutMs": inside,

@@ -127,6 +127,9 @@ describeDatabases("filtering", service("postgres"), bookshop, (db) => {
     expect(await names({ books__stock__gte: 0 })).toEqual(["Ursula K. Le Guin", "Iain Banks", "Octavia Butler"]);
     expect(await names({ books__tags__name: "sf" })).toEqual(["Ursula K. Le Guin", "Iain Banks"]);
     expect(await names({ books__tags__name: "classic", books__year: 2008 })).toEqual([]);
+    expect(await names(Q.and({ books__year: 2008 }, { books__year__ne: 2008 }))).toEqual([]);
+    const both = Author.objects.filter({ books__year: 2008 }).filter({ books__year__ne: 2008 });
+    expect(await both.flat("name")).not.toEqual([]);
     expect(await names({ books__year: 2008, books__stock: 5 })).toEqual(["Ursula K. Le Guin"]);
     expect(await names({ books__isnull: true })).toEqual([]);
     expect(await names({ books: 1 })).toEqual(["Ursula K. Le Guin"]);

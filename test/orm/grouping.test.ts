@@ -11,6 +11,7 @@ import {
   value,
   when,
 } from "../../src/entry/orm.js";
+import { FieldError } from "../../src/orm/errors.js";
 import { service } from "../support/service.js";
 import { describeDatabases } from "./databases.js";
 
@@ -82,6 +83,20 @@ describeDatabases("grouping by computed values", service("postgres"), [Sale], (d
       ["north", "large"],
       ["south", "large"],
     ]);
+  });
+
+  it("distinct() with fields refuses an order that does not begin with them", async () => {
+    for (const sales of [
+      Sale.objects.distinct("shop").orderBy("-amount"),
+      Sale.objects.orderBy("id", "shop").distinct("shop"),
+    ])
+      await expect(sales.toArray()).rejects.toThrow(
+        new FieldError('the order of distinct("shop") must begin with its fields: orderBy("shop", ...)'),
+      );
+    const both = Sale.objects.distinct("shop", "amount");
+    await expect(both.orderBy("amount", "id").toArray()).rejects.toThrow(FieldError);
+    expect(await both.orderBy("-amount", "shop", "id").toArray()).not.toEqual([]);
+    expect(await both.orderBy("-amount").toArray()).not.toEqual([]);
   });
 
   it("distinct() keeps the first row of each value, or each value once", async () => {

@@ -1,7 +1,7 @@
 import { notStarted } from "../../kit/before-start.js";
 import type { Logger } from "../../kit/logger.js";
 import type { DatabaseConfig } from "./config.js";
-import type { Engine } from "./engine.js";
+import { type Engine, watchInterval } from "./engine.js";
 import { OperationalError } from "./errors.js";
 import { Listeners } from "./listeners.js";
 import { openPool } from "./pool/open-pool.js";
@@ -10,9 +10,6 @@ import type { QueryDefaults } from "./pool/pool-queries.js";
 import type { Replicas } from "./replicas/replicas.js";
 import { Statements } from "./statements.js";
 import type { PinnedTransaction } from "./transaction/pinned.js";
-
-/** Milliseconds between looks at the connections. */
-const watchInterval = 500;
 
 /** The state that the views of one database share. */
 export interface DatabaseCore {

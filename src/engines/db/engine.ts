@@ -5,6 +5,9 @@ import type { DatabaseEngine, Notification } from "./database.js";
 import type { Pool } from "./pool/pool.js";
 import type { ConnectionRoute } from "./route.js";
 
+/** Milliseconds between looks at the connections. */
+export const watchInterval = 500;
+
 /** The part of a PostgreSQL that a database uses: a server, or the embedded one. */
 export interface Engine {
   readonly name: DatabaseEngine;
@@ -16,7 +19,7 @@ export interface Engine {
   readonly route?: ConnectionRoute | null;
   /** True if connecting may succeed later, after it failed with this error. */
   mayComeUp(error: unknown): boolean;
-  /** Called about twice a second while the database is open. */
+  /** Called every `watchInterval` while the database is open. */
   watch(pool: Pool): void;
   /** Delivers notifications on a channel, from when the promise resolves. */
   listen(channel: string, pool: Pool): Promise<void>;

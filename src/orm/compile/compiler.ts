@@ -181,7 +181,7 @@ export class Compiler implements Context {
     }
     let text = "SELECT ";
     if (query.distinct === true) text += "DISTINCT ";
-    else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope)}) `;
+    else if (query.distinct !== false) text += `DISTINCT ON (${this.#distinctOn(query.distinct, scope, order)}) `;
     text += namedList(list, names);
     text += `${from}${scope.joins}${rest}${orderSql(order)}${this.#range(query, scope)}`;
     if (query.lock === null) return text;
@@ -256,8 +256,17 @@ export class Compiler implements Context {
     return ` GROUP BY ${list.join(", ")}`;
   }
 
-  #distinctOn(names: readonly string[], scope: Scope): string {
-    return names.map((path) => this.expression({ type: "path", path }, scope)).join(", ");
+  #distinctOn(names: readonly string[], scope: Scope, order: readonly OrderTerm[]): string {
+    const list = names.map((path) => this.expression({ type: "path", path }, scope));
+    const missing = new Set(list);
+    for (const { sql } of order) {
+      if (missing.size > 0 && !list.includes(sql)) {
+        const fields = names.map((name) => JSON.stringify(name)).join(", ");
+        throw new FieldError(`the order of distinct(${fields}) must begin with its fields: orderBy(${fields}, ...)`);
+      }
+      missing.delete(sql);
+    }
+    return list.join(", ");
   }
 
   #selectCombined(query: Query, named: boolean): CompiledSelect {

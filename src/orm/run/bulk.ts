@@ -10,7 +10,7 @@ import { type Condition, conditionOf } from "../expressions/q.js";
 import { array } from "../fields/encode.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import { absorb, fill } from "./hydrate.js";
+import { absorb, fill, valuesOf } from "./hydrate.js";
 import { missingTable } from "./missing.js";
 import { insertValues, metaOf } from "./persist.js";
 import { savedForm, stateOf, type Values } from "./state.js";
@@ -58,17 +58,21 @@ export async function bulkCreate(
 interface Prepared {
   readonly instance: object;
   readonly values: readonly Assignment[];
+  /** The values of the instance. */
+  readonly sent: readonly unknown[];
 }
 
 /** Groups rows by the columns that have values, so that the other columns get the defaults of the database. */
 function bySameColumns(meta: ModelMeta, instances: readonly object[]): Prepared[][] {
   const groups = new Map<string, Prepared[]>();
+  const plan = returningPlan(meta);
   for (const instance of instances) {
     const values = insertValues(instance, meta).toSorted(([a], [b]) => a.index - b.index);
     const shape = values.map(([column]) => column.index).join(",");
     const group = groups.get(shape);
-    if (group) group.push({ instance, values });
-    else groups.set(shape, [{ instance, values }]);
+    const prepared = { instance, values, sent: valuesOf(instance, plan) };
+    if (group) group.push(prepared);
+    else groups.set(shape, [prepared]);
   }
   return [...groups.values()];
 }
@@ -100,7 +104,10 @@ async function insertBatch(
   const made = complete ? given : result.rows.map((row) => fill(new meta.model(), row, plan));
   if (part.undone) return made;
   if (!complete) keepStates(connection, made);
-  for (const [index, row] of result.rows.entries()) absorb(made[index]!, row, plan, db);
+  for (const [index, row] of result.rows.entries()) {
+    const instance = made[index]!;
+    absorb(instance, row, plan, db, complete ? rows[index]!.sent : valuesOf(instance, plan));
+  }
   return made;
 }
 
@@ -188,12 +195,6 @@ export async function bulkUpdate(
   });
 }
 
-function markNextVersion(instance: object, column: ColumnMeta): void {
-  const values = instance as Values;
-  values[column.attribute] = (values[column.attribute] as number) + 1;
-  markSaved(instance, [column]);
-}
-
 async function updateBatch(
   meta: ModelMeta,
   instances: readonly object[],
@@ -212,6 +213,7 @@ async function updateBatch(
       return value;
     });
   });
+  const sent = rows.map((row) => row.map((value, i) => savedForm(all[i]!, value)));
   const source = rowSource(meta, all, rows);
   const names = all.map((_, index) => `c${index}`);
   // A list of VALUES has no types.
@@ -229,18 +231,17 @@ async function updateBatch(
   const part = keepStates(connection, instances);
   const { rowCount } = await connection.execute(text, source.params);
   if (part.undone) return rowCount;
-  for (const instance of instances) {
-    markSaved(instance, columns);
-    if (version !== undefined) markNextVersion(instance, version);
+  for (const [at, instance] of instances.entries()) {
+    const { saved, offset } = stateOf(instance);
+    const written = new Map(all.map((column, i) => [column, sent[at]![i]]));
+    if (version !== undefined) {
+      const next = (written.get(version) as number) + 1;
+      written.set(version, next);
+      (instance as Values)[version.attribute] = next;
+    }
+    if (saved !== null) for (const [column, value] of written) saved[offset + column.index] = value;
   }
   return rowCount;
-}
-
-function markSaved(instance: object, columns: readonly ColumnMeta[]): void {
-  const state = stateOf(instance);
-  if (state.saved === null) return;
-  for (const column of columns)
-    state.saved[state.offset + column.index] = savedForm(column, (instance as Values)[column.attribute]);
 }
 
 /** The number of rows in one statement. If each value is a parameter, the limit is 65535 parameters. */

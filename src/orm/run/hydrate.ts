@@ -106,12 +106,32 @@ export function fill(instance: object, row: readonly unknown[], plan: RowPlan): 
   return instance;
 }
 
-/** Copies the row that the database returned into an instance that was saved. */
-export function absorb(instance: object, row: unknown[], plan: RowPlan, db: Queries | null): void {
-  fill(instance, row, plan);
-  plan.columns.forEach((column, i) => {
-    row[i] = savedForm(column, (instance as Values)[column.attribute]);
+/** The values of an instance when a statement reads them, for `absorb`. */
+export function valuesOf(instance: object, { columns }: RowPlan): readonly unknown[] {
+  return columns.map((column) => savedForm(column, (instance as Values)[column.attribute]));
+}
+
+/**
+ * Copies the row that the database returned into an instance that was saved. A value that differs from `sent` was assigned
+ * while the statement ran: it stays, for the next save.
+ */
+export function absorb(
+  instance: object,
+  row: unknown[],
+  plan: RowPlan,
+  db: Queries | null,
+  sent: readonly unknown[],
+): void {
+  const now = valuesOf(instance, plan);
+  const assigned = plan.columns.flatMap(({ attribute, generated, version }, i): [string, unknown][] => {
+    const isAssigned = now[i] !== undefined && !Object.is(now[i], sent[i]) && generated === undefined && !version;
+    return isAssigned ? [[attribute, (instance as Values)[attribute]]] : [];
   });
+  fill(instance, row, plan);
+  valuesOf(instance, plan).forEach((value, i) => {
+    row[i] = value;
+  });
+  for (const [attribute, value] of assigned) (instance as Values)[attribute] = value;
   const state = stateOf(instance);
   state.saved = row;
   state.offset = 0;

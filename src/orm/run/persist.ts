@@ -15,7 +15,7 @@ import { isSameKey } from "../key-values.js";
 import type { ColumnMeta, ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
 import { runHooks } from "./hooks.js";
-import { absorb } from "./hydrate.js";
+import { absorb, valuesOf } from "./hydrate.js";
 import { missing, missingTable } from "./missing.js";
 import { savedValue, setRelated, stateOf, type Values } from "./state.js";
 import { keepStates } from "./undo.js";
@@ -66,10 +66,12 @@ export async function insert(
   db: Queries | null,
   connection: Queries,
 ): Promise<void> {
+  const plan = returningPlan(meta);
+  const sent = valuesOf(instance, plan);
   const { text, params } = insertStatement(meta, insertValues(instance, meta));
   const part = keepStates(connection, [instance]);
   const { rows } = await connection.fetchArrays(text, params).catch(missingTable);
-  if (!part.undone) absorb(instance, rows[0]!, returningPlan(meta), db);
+  if (!part.undone) absorb(instance, rows[0]!, plan, db, sent);
 }
 
 /** The columns that an insert of an instance writes, with the defaults that only the application knows. */
@@ -120,12 +122,14 @@ async function updateRow(
   connection: Queries,
   changes: readonly Assignment[],
 ): Promise<void> {
+  const plan = returningPlan(meta);
+  const sent = valuesOf(instance, plan);
   const query = keyQuery(instance, meta, db);
   const { text, params } = updateStatement(atVersion(query, instance), changes, meta.columns);
   const part = keepStates(connection, [instance]);
   const { rows } = await connection.fetchArrays(text, params);
   if (part.undone) return;
-  if (rows[0] !== undefined) return absorb(instance, rows[0], returningPlan(meta), db);
+  if (rows[0] !== undefined) return absorb(instance, rows[0], plan, db, sent);
   await assertCurrent(query, connection);
   throw missing(meta, "is no longer in the database");
 }

@@ -11,7 +11,7 @@ import { FieldError } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
 import type { Query } from "../nodes.js";
 import { runHooks } from "./hooks.js";
-import { absorb } from "./hydrate.js";
+import { absorb, valuesOf } from "./hydrate.js";
 import { load } from "./load.js";
 import { assign, insertValues, save } from "./persist.js";
 import { stateOf, type Values } from "./state.js";
@@ -82,11 +82,13 @@ async function insertUnlessThere(
   const connection = connectionFor(using);
   keepStates(connection, [instance]);
   await runHooks(instance, "beforeSave", { created: true });
+  const plan = returningPlan(meta);
+  const sent = valuesOf(instance, plan);
   const { text, params } = insertStatement(meta, insertValues(instance, meta), true);
   const part = keepStates(connection, [instance]);
   const { rows } = await connection.fetchArrays(text, params);
   if (rows[0] === undefined) return null;
-  if (!part.undone) absorb(instance, rows[0], returningPlan(meta), db);
+  if (!part.undone) absorb(instance, rows[0], plan, db, sent);
   await runHooks(instance, "afterSave", { created: true });
   return instance;
 }

@@ -116,6 +116,38 @@ describe.skipIf(server === "")("the pool", () => {
     expect(await db.fetchval("select 1")).toBe(1);
   });
 
+  describe("An event loop that is blocked for longer than a limit", () => {
+    const block = (ms: number): void => {
+      const end = performance.now() + ms;
+      while (performance.now() < end);
+    };
+
+    it.each([
+      ["statementTimeout", { statementTimeout: 1, preparedStatements: false }, {}],
+      ["the timeout of a statement", {}, { timeout: 1 }],
+    ])(
+      "A response that arrived during the block counts, and so does one to a statement from just before, although %s is over",
+      async (_limit, options, call) => {
+        const db = await open({ poolSize: 2, ...options });
+        const ask = (): Promise<unknown> => db.fetchval("select 7 from pg_sleep(0.3)", [], call);
+        const underWay = ask();
+        await vi.waitFor(async () => expect(await db.fetchval("select 1")).toBe(1));
+        const notYetSent = ask();
+        block(2000);
+        expect(await Promise.all([underWay, notYetSent])).toEqual([7, 7]);
+      },
+    );
+
+    it("A caller gets the connection that was being opened, although acquireTimeout is over", async () => {
+      const db = await open({ poolSize: 2, acquireTimeout: 1, connectTimeout: 1 });
+      await db.transaction(async () => {
+        const second = db.transaction((tx) => tx.fetchval("select 7"));
+        block(2000);
+        expect(await second).toBe(7);
+      });
+    });
+  });
+
   it("The pool gives connections in the order of the calls", async () => {
     const db = await open({ poolSize: 1 });
     const order: number[] = [];

@@ -83,6 +83,27 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     await broker.close();
   });
 
+  it("A message that is too large does not make the broker store those of other partitions twice", async () => {
+    const admin = new Admin({ clientId: "other", bootstrapBrokers: [address!] });
+    const topic = uniqueTopic();
+    const configs = [{ name: "max.message.bytes", value: "5000" }];
+    await admin.createTopics({ topics: [topic], partitions: 4, replicas: 1, configs });
+    const broker = await createKafkaBroker({ brokers: [address!] });
+    const record = (key: string, size: number) => {
+      return { topic, id: key, key, headers: {}, timestamp: Date.now(), delay: 0, body: Buffer.alloc(size) };
+    };
+    const records = Array.from({ length: 20 }, (_, n) => record(`key-${n}`, n === 7 ? 10_000 : 1));
+    const outcomes = await broker.publish(records, { ordered: true });
+    expect(outcomes.map((outcome) => outcome?.code ?? null)).toEqual(
+      records.map((_, n) => (n === 7 ? "TOO_LARGE" : null)),
+    );
+    const latest = Array.from({ length: 4 }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1n }));
+    const [ends] = await admin.listOffsets({ topics: [{ name: topic, partitions: latest }] });
+    expect(ends!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)).toBe(19);
+    await admin.close();
+    await broker.close();
+  });
+
   it("The messages of a key behind one that is too large for its topic wait for it in the outbox, and others do not", async () => {
     const admin = new Admin({ clientId: "other", bootstrapBrokers: [address!] });
     const topic = uniqueTopic();

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { App } from "../../../src/app/app.js";
 import { sql } from "../../../src/engines/db/sql/sql.js";
 import { ValueError } from "../../../src/kit/value-error.js";
 import { projection } from "../../../src/patterns/events/projections/projection.js";
 import { service } from "../../support/service.js";
 import { Order } from "./order.js";
-import { makePlace, type Place, quiet, storeKinds } from "./stores.js";
+import { makePlace, type Place, quiet, recorder, storeKinds } from "./stores.js";
+import { totals } from "./totals.js";
 
 const server = service("postgres");
 const patient = { timeout: 20_000, interval: 10 };
@@ -41,6 +42,25 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
   });
   afterAll(() => place.drop());
   const rows = () => app.database.fetch("select * from order_sums order by stream");
+
+  it.runIf(kind === "postgres").each(["awaits", "blocks"])(
+    "A handler that %s longer than its transaction may be idle gets more time with each attempt",
+    async (way) => {
+      const { logger, lines } = recorder();
+      const own = await makePlace(kind, server);
+      onTestFinished(() => own.drop());
+      const slowApp = await own.start({ lease: "100ms" }, (made) => void (made.logger = logger));
+      const slow = totals(`slow_${way}`, {}, async () => {
+        const end = performance.now() + 350;
+        if (way === "awaits") await new Promise((resolve) => setTimeout(resolve, 350));
+        else while (performance.now() < end);
+      });
+      const { position } = await slowApp.eventStore.append("order-1", item("a", 1));
+      slowApp.eventStore.project(slow);
+      expect(await slowApp.eventStore.waitFor(slow, position, { timeoutMs: 20_000 })).toBe(true);
+      expect(lines).toContain("a handler took longer than its transaction may be idle; the next attempt has more time");
+    },
+  );
 
   it("A projection keeps its tables up to date, each event once, and is built again beside them", async () => {
     const { eventStore } = app;

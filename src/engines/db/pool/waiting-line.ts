@@ -1,10 +1,10 @@
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { Connection } from "../connection.js";
 import { OperationalError } from "../errors.js";
 import type { Execution } from "./execution.js";
 
 interface WaitingCaller {
   readonly since: number;
-  readonly timer: NodeJS.Timeout;
   readonly give: (connection: Connection) => void;
   readonly refuse: (error: Error) => void;
 }
@@ -22,7 +22,7 @@ export class WaitingLine {
   #executions: Execution[] = [];
   #first = 0;
   /** One for all executions, since they leave in the order in which they came. */
-  #timer: NodeJS.Timeout | null = null;
+  #stopTimer: (() => void) | null = null;
   readonly #withdraw = (execution: Execution): void => this.#remove(execution);
   readonly #callers: WaitingCaller[] = [];
 
@@ -54,7 +54,7 @@ export class WaitingLine {
     execution.waitingSince = performance.now();
     execution.withdraw = this.#withdraw;
     this.#executions.push(execution);
-    this.#timer ??= setTimeout(() => this.#abandonLate(), this.#limit);
+    this.#stopTimer ??= timeLimit(this.#limit, () => this.#abandonLate());
   }
 
   shiftExecution(): Execution | undefined {
@@ -81,12 +81,12 @@ export class WaitingLine {
       return;
     }
     this.#executions.length = this.#first = 0;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer?.();
+    this.#stopTimer = null;
   }
 
   #abandonLate(): void {
-    this.#timer = null;
+    this.#stopTimer = null;
     const now = performance.now();
     const late = this.#executions
       .slice(this.#first)
@@ -94,13 +94,13 @@ export class WaitingLine {
     for (const execution of late) execution.abandon(this.#reason());
     const next = this.#executions[this.#first];
     if (next !== undefined)
-      this.#timer = setTimeout(() => this.#abandonLate(), Math.max(1, next.waitingSince + this.#limit - now));
+      this.#stopTimer = timeLimit(Math.max(1, next.waitingSince + this.#limit - now), () => this.#abandonLate());
   }
 
   addCaller(signal?: AbortSignal): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        clearTimeout(entry.timer);
+        stopTimer();
         signal?.removeEventListener("abort", onAbort);
         remove(this.#callers, entry);
       };
@@ -111,13 +111,13 @@ export class WaitingLine {
       const onAbort = (): void => refuse(cancelledError(signal!.reason));
       const entry: WaitingCaller = {
         since: performance.now(),
-        timer: setTimeout(() => refuse(this.#reason()), this.#limit),
         give: (connection) => {
           leave();
           resolve(connection);
         },
         refuse,
       };
+      const stopTimer = timeLimit(this.#limit, () => refuse(this.#reason()));
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#callers.push(entry);
     });

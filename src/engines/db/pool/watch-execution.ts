@@ -1,5 +1,6 @@
 import { type Duration, isDuration, milliseconds } from "../../../kit/duration.js";
 import { checkOption } from "../../../kit/options.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import { OperationalError } from "../errors.js";
 import type { Execution } from "./execution.js";
 import { cancelledError } from "./waiting-line.js";
@@ -19,15 +20,15 @@ export function watchExecution(
   }
   const onAbort = (): void => execution.abandon(cancelledError(signal?.reason));
   signal?.addEventListener("abort", onAbort);
-  const timer = timeout === undefined ? undefined : abandonAfter(execution, milliseconds(timeout));
+  const stopTimer = timeout === undefined ? undefined : abandonAfter(execution, milliseconds(timeout));
   execution.unwatch = () => {
     signal?.removeEventListener("abort", onAbort);
-    clearTimeout(timer);
+    stopTimer?.();
   };
 }
 
-function abandonAfter(execution: Execution, ms: number): NodeJS.Timeout {
+function abandonAfter(execution: Execution, ms: number): () => void {
   const late = (): OperationalError =>
     new OperationalError(`the statement took longer than its ${ms} ms`, { sqlstate: "57014" });
-  return setTimeout(() => execution.abandon(late()), ms);
+  return timeLimit(ms, () => execution.abandon(late()));
 }

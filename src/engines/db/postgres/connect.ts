@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { milliseconds } from "../../../kit/duration.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import { type DatabaseConfig, addressOf as hostAddress, type OpenStream } from "../config.js";
 import { OperationalError } from "../errors.js";
 import type { AuthMethod } from "../require-auth.js";
@@ -90,7 +91,6 @@ async function tryConnect(
     database: config.database,
     ssl: attempt === false ? false : { ...attempt },
     application_name: config.applicationName,
-    connectionTimeoutMillis: timeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     pipeline: true,
@@ -106,9 +106,11 @@ async function tryConnect(
   const reader = readFrom(client);
   const startup = client.getStartupConf.bind(client);
   client.getStartupConf = () => ({ ...startup(), ...sessionSettings(config) });
-  const socket = client.connection.stream;
-  const unreached = setTimeout(() => socket.destroy(new Error("timeout expired")), Math.min(reach, timeout));
-  socket.once("connect", () => clearTimeout(unreached));
+  // With TLS, the stream is another one later.
+  const giveUp = (): void => void client.connection.stream.destroy(new Error("timeout expired"));
+  const stopTimer = timeLimit(timeout, giveUp);
+  const reached = timeLimit(Math.min(reach, timeout), giveUp);
+  client.connection.stream.once("connect", reached);
   try {
     await client.connect();
     guard.assertAccepted();
@@ -116,7 +118,8 @@ async function tryConnect(
     client.connection.stream.destroy();
     throw error;
   } finally {
-    clearTimeout(unreached);
+    stopTimer();
+    reached();
   }
   return { client, reader, method: guard.method };
 }

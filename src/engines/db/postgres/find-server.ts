@@ -1,4 +1,5 @@
 import { milliseconds } from "../../../kit/duration.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import { within } from "../../../kit/time/within.js";
 import type { DatabaseConfig, TargetSessionAttrs } from "../config.js";
 import type { ConnectionOwner } from "../connection.js";
@@ -124,7 +125,7 @@ async function assertKind(
   timeout: number,
 ): Promise<void> {
   if (wanted === "any") return;
-  const timer = setTimeout(() => connection.destroy(new Error("no answer in time")), Math.max(1, timeout));
+  const stopTimer = timeLimit(Math.max(1, timeout), () => connection.destroy(new Error("no answer in time")));
   try {
     const execution = new Execution(internalStatement(kindQuery), [], "arrays", false);
     connection.send(execution);
@@ -147,7 +148,7 @@ async function assertKind(
     connection.destroy(error as Error);
     throw error;
   } finally {
-    clearTimeout(timer);
+    stopTimer();
   }
 }
 

@@ -1,7 +1,9 @@
 import { milliseconds } from "../../../kit/duration.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { DatabaseConfig } from "../config.js";
 import { type ConnectionOwner, nobody } from "../connection.js";
 import type { ArrayResult } from "../database.js";
+import { watchInterval } from "../engine.js";
 import { DatabaseError, OperationalError } from "../errors.js";
 import { Execution } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
@@ -38,6 +40,7 @@ export class Liveness {
   readonly #open: Open;
   readonly #silences = new WeakMap<PgConnection, Silence>();
   #probing = false;
+  #checkedAt = performance.now();
 
   constructor(config: DatabaseConfig, open: Open) {
     this.#config = config;
@@ -46,10 +49,14 @@ export class Liveness {
 
   check(connections: readonly PgConnection[]): void {
     const now = performance.now();
+    // Time in which the event loop was blocked does not count: statements waited here, or their responses did.
+    const blocked = Math.max(0, now - this.#checkedAt - watchInterval);
+    this.#checkedAt = now;
     const doubtful: PgConnection[] = [];
     for (const connection of connections) {
       const silence = this.#listen(connection, now);
       if (connection.load === 0 || !connection.usable) continue;
+      connection.busySince = Math.min(now, connection.busySince + blocked);
       this.#enforceLimit(connection, now);
       if (now - silence.since > silence.doubt) doubtful.push(connection);
     }
@@ -107,7 +114,7 @@ export class Liveness {
       const answered = error instanceof DatabaseError && error.sqlstate !== "08001";
       return answered ? new Set(doubtful) : null;
     }
-    const timer = setTimeout(() => probe.destroy(new Error("no answer")), patience);
+    const stopTimer = timeLimit(patience, () => probe.destroy(new Error("no answer")));
     try {
       // A pooler has its own numbers for sessions.
       const working = this.#config.preparedStatements ? await workingSessions(probe) : null;
@@ -120,7 +127,7 @@ export class Liveness {
     } catch {
       return null;
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       void probe.end().catch(() => {});
     }
   }

@@ -23,7 +23,6 @@ export interface PgClientConfig {
   readonly database?: string | undefined;
   readonly ssl: ConnectionOptions | false;
   readonly application_name: string;
-  readonly connectionTimeoutMillis: number;
   readonly keepAlive: boolean;
   readonly keepAliveInitialDelayMillis: number;
   readonly pipeline: boolean;

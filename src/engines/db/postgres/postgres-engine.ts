@@ -59,7 +59,8 @@ export class PostgresEngine implements Engine {
     const connections: Connection[] = [...pool.connections()];
     if (this.#listener.connection !== null) connections.push(this.#listener.connection);
     this.#listener.keepAwake();
-    this.#liveness.check(connections.filter((connection) => connection instanceof PgConnection));
+    // After what has arrived is read: if the event loop was blocked, responses wait in the sockets.
+    setImmediate(() => this.#liveness.check(connections.filter((connection) => connection instanceof PgConnection)));
   }
 
   listen(channel: string): Promise<void> {

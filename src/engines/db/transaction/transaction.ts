@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../../kit/time/backoff.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { Connection } from "../connection.js";
 import type { CursorHome } from "../cursor.js";
 import type { Transaction } from "../database.js";
@@ -121,14 +122,14 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     this.open = false;
     for (const level of this.#levels.toReversed()) level.undo();
     if (!this.connection.usable) return;
-    const timer = setTimeout(() => this.connection.destroy(new Error("a rollback got no answer")), rollbackPatience);
+    const stopTimer = timeLimit(rollbackPatience, () => this.connection.destroy(new Error("a rollback got no answer")));
     try {
       await this.connection.quiet();
       await this.command("rollback");
     } catch (error) {
       this.connection.destroy(error as Error);
     } finally {
-      clearTimeout(timer);
+      stopTimer();
     }
   }
 

@@ -19,7 +19,7 @@ import { type KafkaLibrary, type KafkaOutgoing, type KafkaProduced, type KafkaPr
 import { messageOf, placeAttributes } from "./records.js";
 import { requestsOf } from "./requests-of.js";
 import { KafkaTransactions } from "./transactions.js";
-import { isCoordinatorAway } from "./translate-error.js";
+import { isCoordinatorAway, refusedPartitions } from "./translate-error.js";
 
 /** Tries to enter a group whose broker is not ready, and milliseconds between them. With those of the library: 9 seconds. */
 const mostOpenings = 6;
@@ -77,11 +77,16 @@ export class KafkaBroker implements Broker {
           for (const record of given.filter(isBehind)) outcomes.set(record, behindRefused());
           if (request.length === 0) return;
           // The rest of the topic waits for the next try too: otherwise it would overtake.
-          const outcome = failure ?? (await this.#send(topic, request.map(messageOf), request));
+          const messages = request.map(messageOf);
+          const outcome = failure ?? (await this.#send(topic, messages, request));
           // One that is too large concerns no other, except those of its key where their order counts.
           if (outcome?.code !== "TOO_LARGE") failure = outcome;
-          else if (request.length > 1) for (const record of request) await send([record]);
-          else if (request[0]!.key !== null) refused.add(request[0]!.key);
+          else if (request.length > 1) {
+            const stored = await this.#storedAllTheSame(topic, messages, outcome);
+            for (const [index, record] of request.entries())
+              if (stored(messages[index]!)) outcomes.set(record, null);
+              else await send([record]);
+          } else if (request[0]!.key !== null) refused.add(request[0]!.key);
           for (const record of request) if (!outcomes.has(record)) outcomes.set(record, outcome);
         };
         for (const request of requestsOf(list)) await send(request);
@@ -171,6 +176,18 @@ export class KafkaBroker implements Broker {
     }
   }
 
+  /** Tells which messages of a request the broker has stored although it refused others: those of other partitions. */
+  async #storedAllTheSame(
+    topic: string,
+    messages: readonly KafkaOutgoing[],
+    { cause }: MessagingError,
+  ): Promise<(message: KafkaOutgoing) => boolean> {
+    const refused = refusedPartitions(cause);
+    const count = refused && (await partitionsOf(this.#opened(), topic));
+    if (!refused || !count || messages.some(({ drawn }) => drawn === undefined)) return () => false;
+    return ({ drawn }) => !refused.has(drawn! % count);
+  }
+
   #opened(): KafkaProducer {
     this.#producer ??= this.#clients.producer();
     return this.#producer;
@@ -186,8 +203,7 @@ async function tellPlaces(
   { offsets = [] }: KafkaProduced,
 ): Promise<void> {
   // From the memory of the client, which has just used it.
-  const metadata = await producer.metadata({ topics: [topic] }).catch(() => null);
-  const count = metadata?.topics.get(topic)?.partitionsCount ?? 1;
+  const count = (await partitionsOf(producer, topic)) ?? 1;
   const next = new Map(offsets.map(({ partition, offset }) => [partition, offset]));
   for (const [index, { drawn = 0 }] of messages.entries()) {
     const offset = next.get(drawn % count);
@@ -196,6 +212,11 @@ async function tellPlaces(
     next.set(drawn % count, offset + 1n);
     records[index]!.placed?.(placeAttributes(drawn % count, offset));
   }
+}
+
+async function partitionsOf(producer: KafkaProducer, topic: string): Promise<number | undefined> {
+  const metadata = await producer.metadata({ topics: [topic] }).catch(() => null);
+  return metadata?.topics.get(topic)?.partitionsCount;
 }
 
 function behindRefused(): MessagingError {

@@ -45,6 +45,26 @@ export function isMetadataTooLarge(error: unknown): boolean {
   return hasApiId(error, "OFFSET_METADATA_TOO_LARGE");
 }
 
+interface Produced {
+  readonly response?: {
+    readonly responses?: readonly {
+      readonly partitionResponses: readonly { readonly index: number; readonly errorCode: number }[];
+    }[];
+  };
+}
+
+/** The partitions that refused their part of a request to one topic; null if others may have failed for another reason. */
+export function refusedPartitions(error: unknown): ReadonlySet<number> | null {
+  const responses = (error as Produced | null)?.response?.responses;
+  if (responses !== undefined) {
+    const parts = responses.flatMap(({ partitionResponses }) => partitionResponses);
+    return new Set(parts.filter(({ errorCode }) => errorCode !== 0).map(({ index }) => index));
+  }
+  if (!(error instanceof AggregateError) || error.errors.length === 0) return null;
+  const all = error.errors.map(refusedPartitions);
+  return all.includes(null) ? null : new Set(all.flatMap((each) => [...each!]));
+}
+
 function hasApiId(error: unknown, apiId: string): boolean {
   const { findBy } = error as { findBy?: (property: string, value: unknown) => unknown };
   return typeof findBy === "function" && Boolean(findBy.call(error, "apiId", apiId));

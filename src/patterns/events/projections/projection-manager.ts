@@ -19,6 +19,11 @@ import { isIncomplete, ProjectionBuilds } from "./projection-builds.js";
 import { ProjectionShare } from "./projection-share.js";
 import { swapTables } from "./projection-swap.js";
 
+/** The longest time in milliseconds that a transaction with a slow handler may be idle. */
+const longestIdle = 300_000;
+/** SQLSTATE of a session that the server ended because its transaction was idle for too long. */
+const idleTooLong = "25P03";
+
 export interface ProjectionSurroundings {
   readonly db: Database;
   readonly schema: string;
@@ -41,6 +46,8 @@ export class ProjectionManager {
   readonly #builds: ProjectionBuilds;
   readonly #share: ProjectionShare;
   readonly #runners = new Map<string, SubscriptionRunner>();
+  /** Milliseconds that transactions may be idle, by subscription, after a handler took longer. */
+  readonly #idleLimits = new Map<string, number>();
   readonly #wake = new Wake();
   /** Resolves when the tables exist. */
   readonly prepared: Promise<void>;
@@ -155,18 +162,26 @@ export class ProjectionManager {
     const { db, schema, storage, leaseMs } = this.around;
     const { events, from, upTo, token, last } = batch;
     // A process that is stopped in the middle must not hold the row forever.
-    const settings = { idle_in_transaction_session_timeout: leaseMs * 2 };
-    const role = await db.transaction(
-      async (tx) => {
-        const row = await this.#builds.lockedRow(tx, "share");
-        const found = row?.live === build ? "live" : row?.build === build ? "build" : null;
-        if (found === null) return null;
-        await this.#apply(tx, events, found === "build");
-        if (!(await storage.advance(name, token, upTo, { tx, from }))) throw new ClaimLost();
-        return found;
-      },
-      { settings: db.engine === "postgres" ? settings : {} },
-    );
+    const idleLimit = this.#idleLimits.get(name) ?? leaseMs * 2;
+    const settings = { idle_in_transaction_session_timeout: idleLimit };
+    let handled: RecordedEvent | undefined;
+    const role = await db
+      .transaction(
+        async (tx) => {
+          const row = await this.#builds.lockedRow(tx, "share");
+          const found = row?.live === build ? "live" : row?.build === build ? "build" : null;
+          if (found === null) return null;
+          await this.#apply(tx, events, found === "build", (event) => (handled = event));
+          if (!(await storage.advance(name, token, upTo, { tx, from }))) throw new ClaimLost();
+          return found;
+        },
+        { settings: db.engine === "postgres" ? settings : {} },
+      )
+      .catch((error: unknown) => {
+        if (hasState(error, idleTooLong)) this.#allowMore(name, idleLimit, handled);
+        throw error;
+      });
+    this.#idleLimits.delete(name);
     if (role === null) {
       // Retired. The claim has made its row again if the exchange of tables had deleted it.
       await db.execute(`delete from "${schema}".subscriptions where name = $1 and token = $2`, [name, token]);
@@ -176,6 +191,18 @@ export class ProjectionManager {
       return this.projection.mode === "inline" ? "end" : ((await storage.checkpoint(name)) ?? upTo);
     }
     return upTo;
+  }
+
+  #allowMore(name: string, idleLimit: number, event: RecordedEvent | undefined): void {
+    const next = Math.max(idleLimit, Math.min(idleLimit * 2, longestIdle));
+    this.#idleLimits.set(name, next);
+    this.around.logger.warn("a handler took longer than its transaction may be idle; the next attempt has more time", {
+      projection: this.projection.name,
+      position: event?.position,
+      type: event?.type,
+      limit: idleLimit,
+      next,
+    });
   }
 
   async #swap(build: string, name: string, token: number): Promise<boolean> {
@@ -188,13 +215,28 @@ export class ProjectionManager {
     return swapped;
   }
 
-  async #apply(tx: Transaction, events: readonly RecordedEvent[], build: boolean): Promise<void> {
+  async #apply(
+    tx: Transaction,
+    events: readonly RecordedEvent[],
+    build: boolean,
+    onEvent: (event: RecordedEvent) => void = () => {},
+  ): Promise<void> {
     const context = { tx, tables: this.#builds.tables(build) };
     for (const event of events) {
       const handler = this.projection.on[event.type];
       if (handler === undefined) continue;
+      onEvent(event);
       const { correlationId } = event.metadata;
       await causedBy({ correlationId, causationId: event.id }, () => handler(event as never, context));
     }
   }
+}
+
+/** True if an error, or one of its causes, has this SQLSTATE: that of a lost connection has the error of the server as its cause. */
+function hasState(error: unknown, state: string): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const { sqlstate, code } = each as { sqlstate?: unknown; code?: unknown };
+    if (sqlstate === state || code === state) return true;
+  }
+  return false;
 }
