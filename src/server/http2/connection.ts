@@ -2,7 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type Serv
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { BodyMemory } from "../body/body-memory.js";
-import type { UnreadResponses } from "../body/unread-responses.js";
+import type { HeldBody, UnreadResponses } from "../body/unread-responses.js";
 import type { Clock } from "../clock.js";
 import type { Deadlines } from "../http1/deadlines.js";
 import type { Peer } from "../http1/source.js";
@@ -190,6 +190,14 @@ export class Http2Connection implements ExchangeOwner {
     if (change === 0) return;
     this.#unread += change;
     if (!this.#session.destroyed) this.#host.unread.set(this, this.#unread);
+  }
+
+  hold(body: HeldBody): void {
+    if (!this.#session.destroyed) this.#host.unread.hold(this, body);
+  }
+
+  release(body: HeldBody): void {
+    this.#host.unread.release(this, body);
   }
 
   stalled(): void {
