@@ -85,7 +85,7 @@ export class Http2Connection implements ExchangeOwner {
     this.#control = new Budget(maxControlFrames);
     this.#traffic = new TrafficWatch(socket, connectionWindow);
     this.#heads = new HeadWatch(session);
-    this.#life = new LifeWatch(session, host.clock, (bytes) => this.#traffic.used(bytes));
+    this.#life = new LifeWatch(session, host.clock, this.#traffic);
     this.#idleSince = host.clock.tick;
     session.setLocalWindowSize(connectionWindow);
     // The declarations of Node lack the last argument.
@@ -141,7 +141,7 @@ export class Http2Connection implements ExchangeOwner {
     // The bound of unread responses may have ended it.
     if (this.#session.destroyed) return;
     const waited = clock.tick - this.#idleSince;
-    const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write, this.#traffic.moved);
+    const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write);
     if (isGone || this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();
     else if (this.#heads.isLate(deadlines.head)) this.#late();
     else if (this.#streams.size === 0 && waited > deadlines.keepAlive) this.close();
