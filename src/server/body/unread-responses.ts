@@ -157,3 +157,11 @@ export class UnreadResponses {
 function holdsAny({ bytes, texts, buffers }: Waiting): boolean {
   return bytes > 0 || texts > 0 || buffers.length > 0;
 }
+
+/** Takes the bytes that wait for a client of another protocol. Those of a destroyed socket wait for nobody. */
+export function countFor(
+  socket: UnreadClient & { readonly destroyed?: boolean },
+  unread: UnreadResponses,
+): (bytes: number) => void {
+  return (bytes) => unread.set(socket, socket.destroyed ? 0 : bytes);
+}

@@ -174,7 +174,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     const { headers } = responseFields(response);
     headers[":status"] = 200;
     this.stream.respond(headers);
-    new StreamSocket(this.stream, this.owner).handTo(accept);
+    new StreamSocket(this.stream, this.owner).handTo(accept, () => this.bodyBehind());
     this.request = null;
   }
 
