@@ -41,11 +41,14 @@ export interface IncomingBody {
   stream(limit: number): AsyncIterableIterator<Uint8Array>;
 }
 
-/** Called for a response with status 101, with the connection and the bytes that came after the request. */
+/**
+ * Called for a response with status 101, with the connection and the bytes that came after the request. `waits` is to be
+ * called with the bytes that wait for the client, when they are many.
+ */
 export interface UpgradeCallback {
-  (socket: Duplex, head: Buffer): void;
+  (socket: Duplex, head: Buffer, waits: (bytes: number) => void): void;
   /** In place of that for a socket that is no stream, if the new protocol can use one. */
-  direct?: (socket: DirectSocket) => DirectReceiver;
+  direct?: (socket: DirectSocket, waits: (bytes: number) => void) => DirectReceiver;
 }
 
 /** A socket that is no stream. */

@@ -48,11 +48,16 @@ class BaseChannel implements AsyncIterable<Message> {
   #failure: CloseInfo | null = null;
   #closeInfo: CloseInfo | null = null;
 
-  /** `wire` is the stream of the socket, if messages can be written to it directly. */
-  constructor(raw: RawSocket, limits: ChannelLimits, wire: Writable | null = null) {
+  /** `wire` is the stream of the socket, if messages can be written to it directly. `waits` learns of bytes that wait. */
+  constructor(
+    raw: RawSocket,
+    limits: ChannelLimits,
+    wire: Writable | null = null,
+    waits: ((bytes: number) => void) | null = null,
+  ) {
     this.#raw = raw;
     const inbox = new Inbox(raw, limits.maxQueued);
-    const queue = new SendQueue(raw, wire, limits, (reason) => this.terminate(reason));
+    const queue = new SendQueue(raw, wire, limits, (reason) => this.terminate(reason), waits);
     const watched = {
       wasPaused: () => inbox.wasPaused(),
       get sent() {

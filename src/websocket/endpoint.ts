@@ -42,30 +42,30 @@ export function websocketEndpoint(
     const protocol = headers["sec-websocket-protocol"] ?? "";
     // In HTTP/1.1 it is a part of the handshake.
     if (isHttp2 && protocol !== "") response.header("Sec-WebSocket-Protocol", protocol);
-    const begin = (raw: RawSocket, duplex: Duplex | null): WebSocket => {
-      const socket = new WebSocket(raw, duplex, settings.limits, request);
+    const begin = (raw: RawSocket, duplex: Duplex | null, waits: (bytes: number) => void): WebSocket => {
+      const socket = new WebSocket(raw, duplex, settings.limits, request, waits);
       if (settings.limits.messageRate !== undefined) socket.onFlood = () => reportFlood(request, pace);
       registry.add(socket, run(handler as SocketHandler, socket, injected, registry));
       return socket;
     };
     const upgradeOf = (): UpgradeRequest => ({ method: "GET", headers, fieldLines: fieldLinesOf(response) });
     // The transport calls these outside of the request's asynchronous context.
-    const upgrade: UpgradeCallback = AsyncResource.bind((duplex: Duplex, head: Buffer) => {
+    const upgrade: UpgradeCallback = AsyncResource.bind((duplex: Duplex, head: Buffer, waits) => {
       const raw = open(opener, upgradeOf(), duplex, head);
       if (raw === null) {
         request.abort(new WebSocketClosedError("the client left"));
         request.finish();
         return;
       }
-      const socket = begin(raw, duplex);
+      const socket = begin(raw, duplex, waits);
       // A long message on a slow line is a sign of life before it is complete.
       duplex.on("data", () => socket.heard());
     });
     if (headers["sec-websocket-extensions"] === undefined) {
-      upgrade.direct = AsyncResource.bind((direct: DirectSocket) => {
+      upgrade.direct = AsyncResource.bind((direct: DirectSocket, waits) => {
         const raw = new FrameSocket(direct, protocol, settings);
         if (!isHttp2) raw.accept(upgradeOf());
-        const socket = begin(raw, null);
+        const socket = begin(raw, null, waits);
         raw.on("data", () => socket.heard());
         return raw;
       });

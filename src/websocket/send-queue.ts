@@ -8,6 +8,8 @@ import { OPEN, type RawSocket } from "./ws.js";
 const overhead = 128;
 /** The multiple of the limit that may wait, if sends are not awaited, before the peer is given up. */
 const maxOver = 4;
+/** Waiting bytes up to which nobody is told. */
+const minTold = 64 * 1024;
 
 export interface SendLimits {
   /** Bytes that may wait for the peer to take them. */
@@ -32,6 +34,9 @@ export class SendQueue {
   readonly #wire: Writable | null;
   readonly #limits: SendLimits;
   readonly #giveUp: (reason: string) => void;
+  readonly #waits: ((bytes: number) => void) | null;
+  /** The bytes of which `#waits` knows. */
+  #told = 0;
   /** In the order in which they were sent; they complete in the same order. */
   readonly #sendings: Sending[] = [];
   #waiting = 0;
@@ -40,11 +45,19 @@ export class SendQueue {
   #count = 0;
   #sentBefore = 0;
 
-  constructor(raw: RawSocket, wire: Writable | null, limits: SendLimits, giveUp: (reason: string) => void) {
+  /** `waits` is called with the bytes that wait, when they are many. */
+  constructor(
+    raw: RawSocket,
+    wire: Writable | null,
+    limits: SendLimits,
+    giveUp: (reason: string) => void,
+    waits: ((bytes: number) => void) | null = null,
+  ) {
     this.#raw = raw;
     this.#wire = raw.extensions === "" ? wire : null;
     this.#limits = limits;
     this.#giveUp = giveUp;
+    this.#waits = waits;
   }
 
   /** Grows with everything that is handed to the system: messages, or bytes where they are counted. */
@@ -57,7 +70,10 @@ export class SendQueue {
     if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
       this.#giveUp("the peer takes messages slower than they are sent; await each send");
     }
-    return this.#raw.readyState === OPEN ? this.#send(data) : quietly(Promise.reject(closedError()));
+    if (this.#raw.readyState !== OPEN) return quietly(Promise.reject(closedError()));
+    const sending = this.#send(data);
+    this.#tell();
+    return sending;
   }
 
   end(): void {
@@ -88,11 +104,19 @@ export class SendQueue {
     return quietly(sending);
   }
 
+  #tell(): void {
+    const bytes = this.#waiting > minTold ? this.#waiting : 0;
+    if (bytes === this.#told) return;
+    this.#told = bytes;
+    this.#waits?.(bytes);
+  }
+
   /** The first waiting message has been taken, or has failed. */
   readonly #done = (error?: Error | null): void => {
     const { cost, resolve, reject } = this.#sendings.shift()!;
     this.#waiting -= cost;
     this.#count++;
+    this.#tell();
     if (this.#waiting <= this.#limits.maxBuffered) this.end();
     else if (this.#timer !== null) {
       this.#sentBefore = this.sent;

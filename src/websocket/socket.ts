@@ -11,8 +11,14 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
   /** @internal The code to close with when the session or token of the client ends. */
   endedCode = 1008;
 
-  constructor(raw: RawSocket, wire: Writable | null, limits: ChannelLimits, request: Request<Params>) {
-    super(raw, limits, wire);
+  constructor(
+    raw: RawSocket,
+    wire: Writable | null,
+    limits: ChannelLimits,
+    request: Request<Params>,
+    waits: (bytes: number) => void,
+  ) {
+    super(raw, limits, wire, waits);
     this.request = request;
   }
 

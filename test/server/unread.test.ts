@@ -39,7 +39,11 @@ describe.each(transports)("clients of the %s transport that do not read", (name,
           handled++;
           return respond();
         },
-        { ...patient, maxUnreadMemory: 1_000_000, onAbuse: (code) => codes.push(code) },
+        {
+          ...patient,
+          maxUnreadMemory: what === "a large text" ? 5_000_000 : 1_000_000,
+          onAbuse: (code) => codes.push(code),
+        },
         { host: "", port: 0, path: join(folder, `${name}-${what}`) },
       );
       const stuck = async () => {
@@ -62,6 +66,32 @@ describe.each(transports)("clients of the %s transport that do not read", (name,
       expect(await last.responses(requests)).toHaveLength(requests);
     },
   );
+
+  it("A large body counts whole while its client is behind; bytes that several clients are sent count once", async () => {
+    const bytes = Buffer.alloc(4_000_000);
+    let handled = 0;
+    const codes: string[] = [];
+    const { client } = await start(
+      factory,
+      ({ path }) => {
+        handled++;
+        return new Response(path === "/bytes" ? bytes : "x".repeat(4_000_000));
+      },
+      { ...patient, maxUnreadMemory: 4_000_000, onAbuse: (code) => codes.push(code) },
+      { host: "", port: 0, path: join(folder, `${name}-whole`) },
+    );
+    const ask = async (path: string) => {
+      const connection = await client();
+      connection.socket.pause();
+      connection.send(get(path));
+      await untilStill(() => handled);
+    };
+    for (let i = 0; i < 8; i++) await ask("/bytes");
+    expect(codes).toEqual([]);
+    // Eight parts of 64 KiB, and bodies that count with half of the limit.
+    for (let i = 0; i < 4 && codes.length === 0; i++) await ask("/text");
+    await expect.poll(() => codes[0]).toBe("RESPONSES_UNREAD");
+  });
 });
 
 it("In a server of the caller, which has no ticks, a client that has read all of a stream so far does not count", async () => {

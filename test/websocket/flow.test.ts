@@ -1,12 +1,13 @@
 import { deflateRawSync } from "node:zlib";
 import { expect, it } from "vitest";
+import type { UnreadResponses } from "../../src/server/body/unread-responses.js";
 import type { CloseInfo } from "../../src/websocket/channel.js";
 import { WebSocketClosedError } from "../../src/websocket/closed-error.js";
 import { MessageRate } from "../../src/websocket/message-rate.js";
 import type { WebSocket } from "../../src/websocket/socket.js";
 import { untilStill } from "../support/until-still.js";
 import { Client } from "./client.js";
-import { eventually, frame, onEachTransport, onHttp1Transports, RawPeer, socketServer } from "./server.js";
+import { eventually, frame, handshake, onEachTransport, onHttp1Transports, RawPeer, socketServer } from "./server.js";
 
 onEachTransport("a peer that sends faster than the handler takes", () => {
   it("A peer that sends faster than the handler reads is paused, and no message is lost", async () => {
@@ -122,6 +123,26 @@ onEachTransport("a peer that never reads", () => {
     peer.socket.pause();
     await eventually(() => end !== undefined);
     expect(end).toEqual({ code: 1006, reason: "the peer does not take what it is sent" });
+  });
+
+  it("What waits for the client of a WebSocket counts in maxUnreadMemory, and its connection ends beyond twice as much", async () => {
+    const codes: string[] = [];
+    let end: CloseInfo | undefined;
+    await using server = await socketServer(
+      async (socket) => {
+        for (let i = 0; i < 200; i++) void socket.sendBytes(Buffer.alloc(100_000));
+        end = await socket.closed;
+      },
+      { maxBuffered: 100_000_000, heartbeat: 0 },
+      undefined,
+      { maxUnreadMemory: 9_000_000, onAbuse: (code) => codes.push(code) },
+    );
+    using peer = new RawPeer(server.port);
+    peer.socket.write(handshake());
+    await eventually(() => end !== undefined);
+    expect([end?.code, codes]).toEqual([1006, ["RESPONSES_UNREAD"]]);
+    const { unread } = server.transport as unknown as { readonly unread?: UnreadResponses };
+    await eventually(() => unread === undefined || unread.used === 0);
   });
 
   it("Ten peers that never read cost little memory", async () => {

@@ -9,7 +9,7 @@ import { createHttp2Transport } from "../../src/server/http2/transport.js";
 import { defaultLimits } from "../../src/server/limits.js";
 import { loadAddon } from "../../src/server/native/addon.js";
 import { createNativeTransport } from "../../src/server/native/transport.js";
-import type { Dispatch } from "../../src/server/transport.js";
+import type { Dispatch, Transport, TransportOptions } from "../../src/server/transport.js";
 import { type SocketHandler, websocketEndpoint } from "../../src/websocket/endpoint.js";
 import type { SocketOptions } from "../../src/websocket/options.js";
 import { WebSocketRegistry } from "../../src/websocket/registry.js";
@@ -24,6 +24,7 @@ export interface LogLine {
 export interface SocketServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
+  readonly transport: Transport;
   readonly registry: WebSocketRegistry;
   readonly log: LogLine[];
   /** What requests were told to do when they finished. */
@@ -72,6 +73,7 @@ export async function socketServer(
   handler: SocketHandler,
   options: SocketOptions = {},
   on: SocketTransport = current,
+  limits: Partial<TransportOptions> = {},
 ): Promise<SocketServer> {
   const registry = new WebSocketRegistry();
   const endpoint = websocketEndpoint(handler, options, registry);
@@ -91,13 +93,14 @@ export async function socketServer(
     }
   };
   const create = { native: createNativeTransport, net: createNetTransport, http2: createHttp2Transport }[on];
-  const transport = create(dispatch, { ...defaultLimits, tls: null });
+  const transport = create(dispatch, { ...defaultLimits, tls: null, ...limits });
   const address = await transport.listen({ host: "127.0.0.1", port: 0 });
   const bridge = on === "http2" ? await bridgeTo(address.port) : null;
   const { port } = bridge ?? address;
   return {
     port,
     url: `ws://127.0.0.1:${port}/chat`,
+    transport,
     registry,
     log,
     finished,

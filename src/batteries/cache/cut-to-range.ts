@@ -6,12 +6,8 @@ import { parseRange } from "../../http/fields/range.js";
 import { setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
-import { textSize } from "../../kit/own-copy.js";
 import { fieldIn } from "./entry.js";
 import type { CacheEntry } from "./store.js";
-
-/** The shortest text whose bytes are kept. Shorter ones are encoded in less time than the rest of a request takes. */
-const minKept = 16_384;
 
 /**
  * Makes the response of an entry the part of it that the request asks for (RFC 9110 section 14.2). It stays whole where
@@ -27,7 +23,7 @@ export function cutToRange(request: Request, response: Response, entry: CacheEnt
   };
   const { source } = request;
   if (!allowsRange(source.header("if-range"), validators)) return response;
-  const bytes = typeof body === "string" ? bytesOf(entry, body) : body;
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const range = parseRange(source.header("range") ?? "", bytes.length);
   if (range === "unsatisfiable") {
     const headers = { "Content-Range": `bytes */${bytes.length}` };
@@ -40,14 +36,4 @@ export function cutToRange(request: Request, response: Response, entry: CacheEnt
   setField(response, "Content-Range", `bytes ${range.start}-${range.end}/${bytes.length}`);
   if (fieldIn(entry.fields, "Content-Length") !== undefined) setField(response, "Content-Length", String(part.length));
   return response;
-}
-
-/**
- * The bytes of a text. The entry keeps them in place of the text, unless they take more memory: to encode 4 MB takes up to
- * 8 ms, and a client can ask for one byte as often as it likes.
- */
-function bytesOf(entry: CacheEntry, text: string): Uint8Array {
-  const bytes = Buffer.from(text);
-  if (text.length >= minKept && bytes.length <= textSize(text)) (entry as { body: CacheEntry["body"] }).body = bytes;
-  return bytes;
 }

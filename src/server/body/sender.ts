@@ -1,6 +1,7 @@
 import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
 import { latin1Of } from "../../kit/encoding.js";
 import type { Sink } from "../http1/client-socket.js";
+import type { BodyHolder, HeldBody } from "./unread-responses.js";
 
 /** The connection, as far as a sender uses it. */
 export interface SenderHost {
@@ -29,15 +30,26 @@ const smallPiece = 4 * 1024;
 export class LargeBodySender implements BodySender {
   readonly #socket: Sink;
   readonly #host: SenderHost;
+  readonly #holder: BodyHolder;
   readonly #head: string;
   readonly #body: string | Uint8Array;
   readonly #encoding: BufferEncoding;
   #sent = 0;
+  /** Set once the client is behind. */
+  #held: HeldBody | null = null;
 
   /** `ascii` is true for a string of which each character is one byte. */
-  constructor(socket: Sink, host: SenderHost, head: string, body: string | Uint8Array, ascii: boolean) {
+  constructor(
+    socket: Sink,
+    host: SenderHost,
+    holder: BodyHolder,
+    head: string,
+    body: string | Uint8Array,
+    ascii: boolean,
+  ) {
     this.#socket = socket;
     this.#host = host;
+    this.#holder = holder;
     this.#head = head;
     this.#body = body;
     this.#encoding = ascii ? "latin1" : "utf8";
@@ -49,20 +61,35 @@ export class LargeBodySender implements BodySender {
     const more = this.#writeSlice();
     this.#socket.uncork();
     if (more) this.drained();
-    else this.#host.bodyBehind();
+    else this.#fellBehind();
   }
 
   drained(): void {
     while (this.#sent < this.#body.length) {
       if (!this.#writeSlice()) {
-        this.#host.bodyBehind();
+        this.#fellBehind();
         return;
       }
     }
+    this.cancel();
     this.#host.bodySent();
   }
 
-  cancel(): void {}
+  cancel(): void {
+    if (this.#held !== null) this.#holder.release(this.#held);
+    this.#held = null;
+  }
+
+  #fellBehind(): void {
+    if (this.#held === null) {
+      const body = this.#body;
+      // A text that is not ASCII may take two bytes for each character.
+      if (typeof body !== "string") this.#held = { buffer: body.buffer, size: body.length };
+      else this.#held = { buffer: null, size: this.#encoding === "latin1" ? body.length : 2 * body.length };
+      this.#holder.hold(this.#held);
+    }
+    this.#host.bodyBehind();
+  }
 
   #writeSlice(): boolean {
     const body = this.#body;

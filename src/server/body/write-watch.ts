@@ -1,4 +1,4 @@
-import type { UnreadClient, UnreadResponses } from "./unread-responses.js";
+import type { BodyHolder, HeldBody, UnreadClient, UnreadResponses } from "./unread-responses.js";
 
 /** The part of a socket that shows how many of the written bytes have been taken. */
 export interface WatchedSocket extends UnreadClient {
@@ -8,7 +8,7 @@ export interface WatchedSocket extends UnreadClient {
 }
 
 /** Counts the bytes that a client has not taken, and notices, by looking once a tick, that it has stopped taking any. */
-export class WriteWatch {
+export class WriteWatch implements BodyHolder {
   readonly #socket: WatchedSocket;
   readonly #unread: UnreadResponses;
   #taken = 0;
@@ -22,6 +22,14 @@ export class WriteWatch {
   /** To be called when the client is behind, and when it has caught up. The bytes of a destroyed socket wait for nobody. */
   count(): void {
     this.#unread.set(this.#socket, this.#socket.destroyed ? 0 : this.#socket.writableLength);
+  }
+
+  hold(body: HeldBody): void {
+    if (!this.#socket.destroyed) this.#unread.hold(this.#socket, body);
+  }
+
+  release(body: HeldBody): void {
+    this.#unread.release(this.#socket, body);
   }
 
   /** Called at every tick: true if nothing was taken for more than so many of them. */

@@ -156,7 +156,7 @@ export class ResponseWriter implements SenderHost {
     if (isHead) {
       this.#put(head);
     } else if (size > maxWhole) {
-      this.#sendInParts(new LargeBodySender(this.#socket, this, head, body, ascii), keep);
+      this.#sendInParts(new LargeBodySender(this.#socket, this, this.#watch, head, body, ascii), keep);
       return;
     } else if (ascii || size <= maxJoined) {
       this.#put(head + latin1Of(body, size));
@@ -171,7 +171,7 @@ export class ResponseWriter implements SenderHost {
     if (isHead) {
       this.#put(head);
     } else if (body.length > maxWhole) {
-      this.#sendInParts(new LargeBodySender(this.#socket, this, head, body, false), keep);
+      this.#sendInParts(new LargeBodySender(this.#socket, this, this.#watch, head, body, false), keep);
       return;
     } else if (body.length <= maxJoined) {
       this.#put(head + latin1Of(body, body.length));

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { HttpError } from "../../errors/http-error.js";
 import type { DirectSocket, UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
-import { UnreadResponses } from "../body/unread-responses.js";
+import { countFor, UnreadResponses } from "../body/unread-responses.js";
 import { Clock } from "../clock.js";
 import { type Listener, SocketServer } from "../socket-server.js";
 import {
@@ -156,16 +156,22 @@ export class Http1Transport implements Transport, ConnectionHost {
     // As node:http leaves it: flowing as soon as the new owner listens, and nothing lost until then.
     (socket as { readableFlowing: boolean | null }).readableFlowing = null;
     this.#setUpgraded(socket, true);
-    socket.on("close", () => this.#setUpgraded(socket, false));
-    upgrade(socket, head);
+    socket.on("close", () => {
+      this.#setUpgraded(socket, false);
+      this.unread.set(socket, 0);
+    });
+    upgrade(socket, head, countFor(socket, this.unread));
   }
 
   /** The listener goes on counting the connection. */
   #handOverDirectly(connection: Connection, head: Buffer, upgrade: NonNullable<UpgradeCallback["direct"]>): void {
     const { socket } = connection;
-    const receiver = upgrade(socket as unknown as DirectSocket);
+    const receiver = upgrade(socket as unknown as DirectSocket, countFor(socket, this.unread));
     this.#direct.add(socket);
-    socket.handTo!(receiver, () => this.#direct.delete(socket));
+    socket.handTo!(receiver, () => {
+      this.#direct.delete(socket);
+      this.unread.set(socket, 0);
+    });
     if (head.length > 0) receiver.received(head, 0, head.length);
     if (connection.hasEnded) receiver.ended();
   }

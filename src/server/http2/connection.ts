@@ -2,7 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type Serv
 import type { Duplex } from "node:stream";
 import { type HttpError, httpError } from "../../errors/http-error.js";
 import type { BodyMemory } from "../body/body-memory.js";
-import type { UnreadResponses } from "../body/unread-responses.js";
+import type { HeldBody, UnreadResponses } from "../body/unread-responses.js";
 import type { Clock } from "../clock.js";
 import type { Deadlines } from "../http1/deadlines.js";
 import type { Peer } from "../http1/source.js";
@@ -85,7 +85,7 @@ export class Http2Connection implements ExchangeOwner {
     this.#control = new Budget(maxControlFrames);
     this.#traffic = new TrafficWatch(socket, connectionWindow);
     this.#heads = new HeadWatch(session);
-    this.#life = new LifeWatch(session, host.clock, (bytes) => this.#traffic.used(bytes));
+    this.#life = new LifeWatch(session, host.clock, this.#traffic);
     this.#idleSince = host.clock.tick;
     session.setLocalWindowSize(connectionWindow);
     // The declarations of Node lack the last argument.
@@ -141,7 +141,7 @@ export class Http2Connection implements ExchangeOwner {
     // The bound of unread responses may have ended it.
     if (this.#session.destroyed) return;
     const waited = clock.tick - this.#idleSince;
-    const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write, this.#traffic.moved);
+    const isGone = this.#streams.size > 0 && this.#life.isDead(deadlines.write);
     if (isGone || this.#isBlocked() || (!this.#ready && waited > deadlines.head)) this.destroy();
     else if (this.#heads.isLate(deadlines.head)) this.#late();
     else if (this.#streams.size === 0 && waited > deadlines.keepAlive) this.close();
@@ -190,6 +190,14 @@ export class Http2Connection implements ExchangeOwner {
     if (change === 0) return;
     this.#unread += change;
     if (!this.#session.destroyed) this.#host.unread.set(this, this.#unread);
+  }
+
+  hold(body: HeldBody): void {
+    if (!this.#session.destroyed) this.#host.unread.hold(this, body);
+  }
+
+  release(body: HeldBody): void {
+    this.#host.unread.release(this, body);
   }
 
   stalled(): void {

@@ -7,6 +7,7 @@ import { isBodiless } from "../../http/status.js";
 import { BodyBuffer } from "../body/body-buffer.js";
 import { contentLength } from "../body/body-size.js";
 import { type BodySender, LargeBodySender, StreamSender } from "../body/sender.js";
+import type { BodyHolder } from "../body/unread-responses.js";
 import { clientLeft } from "../client-left.js";
 import type { Deadlines } from "../http1/deadlines.js";
 import type { Peer } from "../http1/source.js";
@@ -17,7 +18,7 @@ import { StreamSocket } from "./stream-socket.js";
 import { StreamWatch } from "./stream-watch.js";
 
 /** The connection, as far as an exchange uses it. */
-export interface ExchangeOwner extends StreamExchangeOwner {
+export interface ExchangeOwner extends StreamExchangeOwner, BodyHolder {
   readonly peer: Peer;
   /** Bytes of a body have arrived. */
   received(bytes: number): void;
@@ -152,7 +153,8 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
       this.#end(false);
     } else if (typeof body === "string" || body instanceof Uint8Array) {
       stream.respond(headers);
-      if (size > maxWhole) this.#sendInParts(new LargeBodySender(stream, this, "", body, body.length === size));
+      if (size > maxWhole)
+        this.#sendInParts(new LargeBodySender(stream, this, this.owner, "", body, body.length === size));
       else {
         this.#end(true, body);
         if (size >= minCounted) this.bodyBehind();
@@ -172,7 +174,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     const { headers } = responseFields(response);
     headers[":status"] = 200;
     this.stream.respond(headers);
-    new StreamSocket(this.stream, this.owner).handTo(accept);
+    new StreamSocket(this.stream, this.owner).handTo(accept, () => this.bodyBehind());
     this.request = null;
   }
 

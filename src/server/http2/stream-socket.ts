@@ -26,9 +26,10 @@ export class StreamSocket implements DirectSocket {
     return this.#stream.writableLength;
   }
 
-  handTo(accept: NonNullable<UpgradeCallback["direct"]>): void {
+  /** `waits` is called when the bytes that wait are many. */
+  handTo(accept: NonNullable<UpgradeCallback["direct"]>, waits: () => void): void {
     const stream = this.#stream;
-    const receiver = accept(this);
+    const receiver = accept(this, waits);
     this.#receiver = receiver;
     stream.on("data", (piece: Buffer) => {
       this.#owner.received(piece.length + frameHead);

@@ -2,6 +2,8 @@
 export interface CountedSocket {
   readonly bytesRead?: number;
   readonly bytesWritten?: number;
+  /** Of node:net and node:tls. Sessions write to it, past the stream. */
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
 }
 
 /** Bytes that belong to no request: so many at once, and so many more each second. */
@@ -36,6 +38,15 @@ export class TrafficWatch {
 
   get isFlood(): boolean {
     return this.#left < 0;
+  }
+
+  get read(): number {
+    return this.#socket.bytesRead ?? 0;
+  }
+
+  /** True if the system has taken all that was written; false if that is not known. */
+  get isTaken(): boolean {
+    return this.#socket._handle?.writeQueueSize === 0;
   }
 
   /** All bytes that were handed to the system. */

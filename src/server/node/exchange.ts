@@ -168,7 +168,7 @@ export class NodeExchange extends StreamExchange<ExchangeOwner> {
       this.#end();
     } else {
       const data = sendable(body as string | Uint8Array, size);
-      if (size > maxWhole) this.#sendInParts(new LargeBodySender(out, this, "", data, true));
+      if (size > maxWhole) this.#sendInParts(new LargeBodySender(out, this, this.#watch, "", data, true));
       else this.#end(data);
     }
   }

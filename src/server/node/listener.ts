@@ -9,6 +9,7 @@ import { Request } from "../../http/request.js";
 import { discardBody, type Response } from "../../http/response.js";
 import type { RequestSource } from "../../http/source.js";
 import { originForm } from "../authority.js";
+import { countFor } from "../body/unread-responses.js";
 import { clientLeft } from "../client-left.js";
 import { ResponseWriter, type WriterContext, type WriterHost } from "../http1/response-writer.js";
 import { defaultLimits } from "../limits.js";
@@ -119,7 +120,7 @@ export class RawExchange implements WriterHost {
       this.#socket.off("close", this.#onClose);
       this.#socket.off("drain", this.#onDrain);
       this.#owner.upgraded(this.#socket);
-      response.upgrade(this.#socket, this.#head);
+      response.upgrade(this.#socket, this.#head, countFor(this.#socket, this.#owner.unread));
       return;
     }
     this.#socket.once("close", () => this.#request?.finish());

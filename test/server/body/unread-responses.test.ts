@@ -79,6 +79,48 @@ it("A bound of 0 is none", () => {
   expect(ended).toEqual([]);
 });
 
+it("A body that is sent in parts counts beside its parts; bytes that many responses send count once", () => {
+  const { unread, ended, client } = counted(1000);
+  const [a, b, c] = ["a", "b", "c"].map(client);
+  const text = { buffer: null, size: 300 };
+  const bytes = { buffer: new ArrayBuffer(400), size: 400 };
+  unread.set(a!, 10);
+  unread.hold(a!, text);
+  unread.hold(a!, bytes);
+  unread.hold(b!, bytes);
+  unread.hold(b!, bytes);
+  expect(unread.used).toBe(710);
+  unread.set(a!, 0);
+  unread.release(a!, bytes);
+  unread.release(b!, bytes);
+  expect(unread.used).toBe(700);
+  unread.hold(c!, text);
+  unread.hold(c!, text);
+  expect(unread.used).toBe(1300);
+  unread.hold(c!, { buffer: null, size: 5000 });
+  unread.hold(c!, { buffer: null, size: 201 });
+  expect(ended).toEqual(["b"]);
+  expect(unread.used).toBe(1601);
+  // What a client releases after its end changes nothing.
+  unread.release(b!, bytes);
+  vi.advanceTimersByTime(5000);
+  expect(ended).toEqual(["b", "a", "c"]);
+  unread.release(a!, text);
+  expect(unread.used).toBe(0);
+});
+
+it("One body counts with half of the bound at most: its client is not ended while it reads", () => {
+  const { unread, ended, client } = counted(100);
+  const a = client("a");
+  unread.hold(a, { buffer: new ArrayBuffer(1000), size: 1000 });
+  for (let i = 0; i < 10; i++) {
+    unread.set(a, 60);
+    vi.advanceTimersByTime(4000);
+    unread.set(a, 0);
+  }
+  expect([unread.used, ended]).toEqual([50, []]);
+});
+
 it("The bytes of a connection that was ended do not count again before it is closed", () => {
   const { unread, ended, client } = counted(100);
   const sockets = ["a", "b", "c"].map((name) => {

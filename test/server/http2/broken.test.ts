@@ -1,4 +1,6 @@
-import { expect, it, vi } from "vitest";
+import { readFileSync } from "node:fs";
+import { connect } from "node:tls";
+import { expect, it } from "vitest";
 import type { Request } from "../../../src/http/request.js";
 import type { Response } from "../../../src/http/response.js";
 import { start } from "./client.js";
@@ -47,25 +49,39 @@ const breaks: Readonly<Record<string, Buffer>> = {
   "a frame that is too large": frame(DATA, 0, 1, Buffer.alloc(20_000)),
 };
 
-it.each(["leaves", "stays"])(
-  "The handlers of a client that breaks the protocol of HTTP/2 and %s are told, and its connection is closed",
-  async (then) => {
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/${name}`, import.meta.url));
+const connectTls = (port: number) => connect({ port, ALPNProtocols: ["h2"], rejectUnauthorized: false });
+/** No limit of time ends anything here. */
+const patient = { headTimeout: 600, bodyTimeout: 600, bodyTotalTimeout: 600, keepAliveTimeout: 600, writeTimeout: 600 };
+
+it.each([
+  ["leaves", ""],
+  ["stays", ""],
+  ["leaves", " over TLS"],
+])(
+  "The handlers of a client that breaks the protocol of HTTP/2 and %s%s are told, and its connection is closed",
+  async (then, over) => {
+    const tls = over === "" ? null : { cert: fixture("cert.pem"), key: fixture("key.pem") };
     const handled = new Map<string, Request[]>();
     const server = await start(
       (one) => {
         handled.set(one.path, [...(handled.get(one.path) ?? []), one]);
         return new Promise<Response>(() => {});
       },
-      { writeTimeout: 0.1 },
+      { ...patient, tls },
     );
     const results = Object.entries(breaks).map(async ([name, bytes], index) => {
       const path = `/${index}`;
-      const client = await FrameClient.open(server.address);
+      const client = await FrameClient.open(
+        server.address,
+        [],
+        tls === null ? undefined : connectTls(server.address.port),
+      );
       client.send(get(1, path), get(3, path), get(5, path));
-      await vi.waitFor(() => expect(handled.get(path)).toHaveLength(3));
+      await expect.poll(() => handled.get(path)).toHaveLength(3);
       client.send(bytes);
       if (then === "leaves") client.socket.end();
-      await vi.waitFor(() => expect(handled.get(path)!.filter(({ signal }) => signal.aborted)).toHaveLength(3));
+      await expect.poll(() => handled.get(path)!.filter(({ signal }) => signal.aborted)).toHaveLength(3);
       await client.end();
       return [name, client.closed];
     });

@@ -112,8 +112,8 @@ export class FrameClient {
   static async open(
     address: ListenAddress,
     pairs: readonly (readonly [id: number, value: number])[] = [],
+    socket: Socket = connect(address.port, address.host),
   ): Promise<FrameClient> {
-    const socket = connect(address.port, address.host);
     const client = new FrameClient(socket);
     await once(socket, "connect");
     client.send(preface, settings(pairs));

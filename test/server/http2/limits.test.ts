@@ -238,6 +238,36 @@ describe("a slow client of HTTP/2", () => {
     for (const { socket } of clients) socket.destroy();
   });
 
+  it("A large body counts as unread whole, from its first part on; bytes that responses share count once", async () => {
+    const bytes = Buffer.alloc(500_000);
+    const { address, abuses, transport } = await start(
+      ({ path }) => new Response(path === "/bytes" ? bytes : "x".repeat(500_000)),
+      { ...patient, maxUnreadMemory: 4_000_000 },
+    );
+    const { unread } = transport as unknown as { readonly unread: UnreadResponses };
+    const ids = [1, 3, 5, 7];
+    const part = 65_536;
+    const stuck = async (path: string) => {
+      const client = await FrameClient.open(address, [[4, 0]]);
+      client.send(...ids.map((id) => get(id, path)));
+      return client;
+    };
+    const shared = [await stuck("/bytes"), await stuck("/bytes"), await stuck("/bytes")];
+    await expect.poll(() => unread.used).toBe(500_000 + 12 * part);
+    for (const { socket } of shared) socket.destroy();
+    await expect.poll(() => unread.used).toBe(0);
+    const clients = [await stuck("/"), await stuck("/"), await stuck("/")];
+    await expect.poll(() => unread.used).toBe(12 * (500_000 + part));
+    expect(abuses).toEqual([]);
+    // Beyond twice the bound the one is ended at once that has read nothing for the longest.
+    clients.push(await stuck("/"));
+    await Promise.race(clients.map((client) => client.end()));
+    await expect.poll(() => unread.used).toBe(12 * (500_000 + part));
+    expect(abuses).toEqual(["RESPONSES_UNREAD"]);
+    for (const { socket } of clients) socket.destroy();
+    await expect.poll(() => unread.used).toBe(0);
+  });
+
   it.each([["in parts"], ["as a stream"]])("A response that is sent %s counts as unread too", async (how) => {
     async function* pieces(): AsyncGenerator<string> {
       for (let i = 0; i < 10; i++) yield "x".repeat(50_000);
