@@ -107,7 +107,7 @@ class Walk {
   readonly #ancestors: object[] = [];
 
   constructor(keys: readonly Key[], asJson: boolean) {
-    this.#keys = [...keys];
+    this.#keys = keys.slice();
     this.#asJson = asJson;
   }
 
@@ -151,20 +151,19 @@ class Walk {
   /** With `copies`, a value without changes is copied too. */
   #contentOf(value: object, copies: boolean): unknown {
     if (Array.isArray(value)) return this.#listOf(value, copies);
+    if (isPlainObject(value)) return this.#objectOf(value, copies);
     if (value instanceof Set) return this.#asJson ? this.#listOf([...value], false) : this.#setOf(value);
     if (value instanceof Map) {
       return this.#asJson ? this.#objectOf(mapObject(value, this.#keys), false) : this.#mapOf(value);
     }
     if (typeof value === "function") return this.#asJson ? undefined : value;
     if (value instanceof Number || value instanceof String || value instanceof Boolean) return value;
-    if (!isPlainObject(value)) {
-      const isHidden = isWithoutJson(value);
-      if (!this.#asJson) return isHidden ? value : this.#objectOf(value as Holder, false);
-      if (isHidden || Object.keys(value).length === 0) {
-        throw new ValueError(
-          `${pathOf(this.#keys)} is ${nameOf(value)}, which has no JSON: send its parts, or give it a toJSON method`,
-        );
-      }
+    const isHidden = isWithoutJson(value);
+    if (!this.#asJson) return isHidden ? value : this.#objectOf(value as Holder, false);
+    if (isHidden || Object.keys(value).length === 0) {
+      throw new ValueError(
+        `${pathOf(this.#keys)} is ${nameOf(value)}, which has no JSON: send its parts, or give it a toJSON method`,
+      );
     }
     return this.#objectOf(value as Holder, copies);
   }
@@ -176,6 +175,8 @@ class Walk {
       const converted = this.#member(i, item);
       if (Object.is(converted, item)) continue;
       copy ??= [...items];
+      copy[i] = converted;
+      if (!(converted instanceof Pending)) continue;
       const list = copy;
       Pending.place(converted, (settled) => {
         list[i] = settled;
@@ -196,6 +197,8 @@ class Walk {
         copy = this.#asJson ? {} : (Object.create(Object.getPrototypeOf(object)) as Holder);
         for (const before of keys.slice(0, i)) setOwn(copy, before, object[before]);
       }
+      setOwn(copy, key, converted);
+      if (!(converted instanceof Pending)) continue;
       const holder = copy;
       Pending.place(converted, (settled) => setOwn(holder, key, settled));
     }
