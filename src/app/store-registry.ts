@@ -19,6 +19,10 @@ export class StoreRegistry {
     this.#shared[kind] = store;
   }
 
+  shares(kind: keyof SharedStores): boolean {
+    return this.#shared[kind] !== undefined;
+  }
+
   extend<Kind extends keyof SharedStores>(kind: Kind, over: StoreExtension<SharedStores[Kind]>): void {
     const extensions: { [K in Kind]?: StoreExtension<SharedStores[K]> } = this.#extensions;
     extensions[kind] = over;

@@ -1,5 +1,6 @@
 import { utf8Of } from "../kit/encoding.js";
 import type { Logger } from "../kit/logger.js";
+import { addSnakeNames } from "../kit/names.js";
 import { inspectSymbol, nodeCrypto, nodeUtil } from "../kit/node-modules.js";
 import { onDemand } from "../kit/on-demand.js";
 import type { Span } from "../kit/tracer.js";
@@ -335,8 +336,14 @@ export class Request<Params extends object = Record<string, string>> {
   }
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
-export interface Request<Params extends object = Record<string, string>> extends RequestSlots {}
+export interface Request<Params extends object = Record<string, string>> extends RequestSlots {
+  /** `onFinish` in snake case. */
+  on_finish(callback: () => void | Promise<void>): void;
+  /** `clientCertificate` in snake case. */
+  readonly client_certificate: ClientCertificate | null;
+}
 
+addSnakeNames(Request.prototype, ["onFinish", "clientCertificate"]);
 explainForeignMembers(Request.prototype);
 
 /** An object without inherited members, and yet with a shape that engines optimise (unlike `Object.create(null)`). */

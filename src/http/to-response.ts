@@ -1,8 +1,8 @@
 import { onDemand } from "../kit/on-demand.js";
 import { ValueError } from "../kit/value-error.js";
 import { FileBody } from "./files/file-body.js";
-import { findUnsettled, type Pending } from "./json/json-values.js";
-import { plainJson, stringify } from "./json/to-json.js";
+import { findUnsettled, settleAll } from "./json/json-values.js";
+import { stringify } from "./json/to-json.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";
 import { toResponseSymbol } from "./to-response-symbol.js";
@@ -58,23 +58,11 @@ function fromObject(request: Request, value: object, status: number): Response |
   return fromJson(request, value, status);
 }
 
-function fromJson(request: Request, value: object, status: number): Response | Promise<Response> {
-  const text = plainJson(value);
-  return text === null ? fromUnsettled(request, value, status) : jsonResponse(text ?? "null", status || 200);
-}
-
 /** Promises are awaited and querysets are run, wherever they are in the result. */
-function fromUnsettled(request: Request, value: object, status: number): Response | Promise<Response> {
-  const { copy, pending } = findUnsettled(value);
-  const finish = (): Response => jsonResponse(stringify(copy.value) ?? "null", status || 200);
-  return pending.length === 0 ? finish() : settleAll(request, pending).then(finish);
-}
-
-/** Each as soon as it is there: a promise inside of its value can be rejected while the others are awaited. */
-async function settleAll(request: Request, pending: readonly Pending[]): Promise<void> {
-  await Promise.all(
-    pending.map(async (each) => settleAll(request, each.settle(await settledValue(request, each.value)))),
-  );
+function fromJson(request: Request, value: object, status: number): Response | Promise<Response> {
+  const { root, pending } = findUnsettled(value);
+  const finish = (): Response => jsonResponse(stringify(root.value) ?? "null", status || 200);
+  return pending.length === 0 ? finish() : settleAll(pending, (each) => settledValue(request, each)).then(finish);
 }
 
 async function settledValue(request: Request, value: PromiseLike<unknown>): Promise<unknown> {

@@ -29,6 +29,8 @@ export interface StoreSource {
    * so that the log says so.
    */
   store<Kind extends keyof SharedStores>(kind: Kind, request: StoreRequest<SharedStores[Kind]>): SharedStores[Kind];
+  /** True if an engine shares a store of this kind, which is used unless one is given. */
+  shares(kind: keyof SharedStores): boolean;
   /** The store to use while that one fails: the local one, extended to all workers of the machine. */
   fallback<Kind extends keyof SharedStores>(kind: Kind, local: SharedStores[Kind]): SharedStores[Kind];
 }

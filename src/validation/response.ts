@@ -1,3 +1,4 @@
+import { findPromises, settleAll } from "../http/json/json-values.js";
 import { toJson } from "../http/json/to-json.js";
 import { Response } from "../http/response.js";
 import { toResponseSymbol } from "../http/to-response.js";
@@ -17,7 +18,7 @@ import { isStandardSchema, type SchemaResult, type StandardSchema } from "./stan
  * result that does not fit is an error in every mode: it could contain data that the schema must keep back.
  */
 export function respondingTo(handler: AnyHandler, schema: unknown, owner: string): AnyHandler {
-  const check = isStandardSchema(schema) ? schemaCheck(schema, owner) : describedCheck(schema, owner);
+  const check = settledFirst(isStandardSchema(schema) ? schemaCheck(schema, owner) : describedCheck(schema, owner));
   return (request, injected) => {
     const value = handler(request, injected);
     return isPromise(value) && !(toResponseSymbol in value) ? asPromise(value).then(check) : check(value);
@@ -25,6 +26,16 @@ export function respondingTo(handler: AnyHandler, schema: unknown, owner: string
 }
 
 type ResultCheck = (value: unknown) => unknown;
+
+/** A schema is for the values of the promises and querysets that a result may hold at any place. */
+function settledFirst(check: ResultCheck): ResultCheck {
+  return (value) => {
+    if (isFinished(value)) return value;
+    if (isAnswerable(value)) return check(value);
+    const { root, pending } = findPromises(value);
+    return pending.length === 0 ? check(value) : settleAll(pending).then(() => check(root.value));
+  };
+}
 
 function schemaCheck(schema: StandardSchema, owner: string): ResultCheck {
   const standard = schema["~standard"];
@@ -43,10 +54,7 @@ function schemaCheck(schema: StandardSchema, owner: string): ResultCheck {
     const result = await standard.validate(JSON.parse(toJson(rows) ?? "null"));
     return result.issues ? check(rows) : prune(result.value);
   };
-  return (value) => {
-    if (isFinished(value)) return value;
-    return isAnswerable(value) ? checkModel(value) : check(value);
-  };
+  return (value) => (isAnswerable(value) ? checkModel(value) : check(value));
 }
 
 /** Libraries that drop properties which a schema does not declare, unless it says otherwise. */
@@ -64,7 +72,7 @@ function describedCheck(schema: unknown, owner: string): ResultCheck {
   }
   const prune = declaredOnly(schema[jsonSchemaSymbol]("output").schema);
   return (value) => {
-    if (isFinished(value) || isAnswerable(value)) return value;
+    if (isAnswerable(value)) return value;
     return Array.isArray(value) ? value.map((item) => (isAnswerable(item) ? item : prune(item))) : prune(value);
   };
 }

@@ -217,5 +217,6 @@ class BaseChannel implements AsyncIterable<Message> {
 
 /** A WebSocket on either side: sends and receives messages, in each direction at the pace of the slower side. */
 export class Channel extends BaseChannel {}
-export interface Channel extends SnakeMembers<BaseChannel, "sendText" | "sendBytes" | "sendJson", Channel> {}
-addSnakeNames(BaseChannel.prototype, ["sendText", "sendBytes", "sendJson"]);
+export interface Channel extends SnakeMembers<BaseChannel, (typeof spelledTwice)[number], Channel> {}
+const spelledTwice = ["sendText", "sendBytes", "sendJson", "isOpen", "closeCode", "bufferedAmount"] as const;
+addSnakeNames(BaseChannel.prototype, spelledTwice);

@@ -102,6 +102,43 @@ const rules: [name: string, idle: Setup, cured: Setup, warning: string][] = [
     "option 'maxSize' in enableCaching() has no effect: it bounds the responses in memory, and the given store has its own bound",
   ],
   [
+    "the size of a cache in a key-value store",
+    (app) => app.enableKvstore().enableCaching({ maxSize: 5_000_000 }),
+    (app) => app.enableCaching({ maxSize: 5_000_000 }),
+    "option 'maxSize' in enableCaching() has no effect: it bounds the responses in memory, and a key-value store is enabled",
+  ],
+  [
+    "the number of rooms in a key-value store",
+    (app) => app.enableKvstore().enableRooms({ maxRooms: 5 }),
+    (app) => app.enableRooms({ maxRooms: 5 }),
+    "option 'maxRooms' in enableRooms() has no effect: a key-value store keeps the messages of all rooms",
+  ],
+  [
+    "the time of idempotency keys without a database",
+    (app) => app.enableCqrs({ idempotencyRetention: "9d" }),
+    (app) => app.enableDatabase("pglite:").enableCqrs({ idempotencyRetention: "9d" }),
+    "option 'idempotencyRetention' in CqrsConfig has no effect: idempotency keys need app.enableDatabase()",
+  ],
+  [
+    "the schema of idempotency keys without a database",
+    (app) => app.enableCqrs({ schema: "keys" }),
+    (app) => app.enableDatabase("pglite:").enableCqrs({ schema: "keys" }),
+    "option 'schema' in CqrsConfig has no effect: idempotency keys need app.enableDatabase()",
+  ],
+  [
+    "a key-value store whose URL and option have other databases",
+    (app) => app.enableKvstore({ url: "redis://127.0.0.1/2", database: 3 }),
+    (app) => app.enableKvstore({ url: "redis://127.0.0.1/3", database: 3, password: "p" }),
+    "the URL in KvStoreConfig has another 'database' than the option 'database', which wins",
+  ],
+  [
+    "a database whose URL and option have another sslmode",
+    (app) =>
+      app.enableDatabase({ url: "postgres://a@127.0.0.1,h/d?sslmode=require&connect_timeout=3", sslmode: "disable" }),
+    (app) => app.enableDatabase({ url: "postgres://a@127.0.0.1,h/d?sslmode=require&connect_timeout=3", password: "p" }),
+    "the URL in DatabaseConfig has another 'sslmode' than the option 'sslmode', which wins",
+  ],
+  [
     "a size of one response beyond that of the cache",
     (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 2000 }),
     (app) => app.enableCaching({ maxSize: 1000, maxEntrySize: 1000 }),
@@ -314,6 +351,22 @@ describe("the review of settings at the start", () => {
         .enableLivePage()
         .enableOpenapi();
     for (const env of ["development", "production"] as const) expect(await warnings(all, env)).toEqual([]);
+  });
+
+  it("Options that contradict each other are refused", () => {
+    const job = (limit: object) => new App().enableDatabase("pglite:").enableJobs().job("a", { limit }, handler);
+    expect(() => job({ running: 1, per: "3s" })).toThrow("'per' of a limit of app.job() is the time of 'starts'");
+    expect(() => job({ running: 1, starts: 2, per: "3s" })).not.toThrow();
+    expect(() => new App().enableCaching({ methods: [] })).toThrow(
+      "option 'methods' in enableCaching() must be a list that is not empty, not []",
+    );
+    expect(() => new App().enableAmqp({ queueType: "classic", deliveryLimit: 5 })).toThrow(
+      "option 'deliveryLimit' in AmqpConfig goes with queueType \"quorum\" only",
+    );
+    expect(() => new App().enableAmqp({ topics: { a: { bindings: { g: ["x"] } } } })).toThrow(
+      "option 'bindings' in the topic 'a' of AmqpConfig goes with another 'type'",
+    );
+    expect(() => new App().enableAmqp({ topics: { a: { type: "topic", bindings: { g: ["x"] } } } })).not.toThrow();
   });
 
   it("The age from which a token can be refreshed must be below its lifetime", () => {

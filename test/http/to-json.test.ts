@@ -1,6 +1,6 @@
 import { App, createLogger, Response, toResponseSymbol } from "stoa";
 import { describe, expect, it } from "vitest";
-import { toJson, UnsettledError } from "../../src/http/json/to-json.js";
+import { toJson } from "../../src/http/json/to-json.js";
 
 /** Runs when it is awaited or sent, as a queryset does. */
 class Lazily implements PromiseLike<unknown> {
@@ -21,7 +21,7 @@ class Lazily implements PromiseLike<unknown> {
   }
 
   toJSON(): never {
-    throw new UnsettledError("not yet");
+    throw new Error("not yet");
   }
 
   [toResponseSymbol](): Response {
@@ -59,6 +59,56 @@ describe("the result of a handler", () => {
     const { status, body } = await sent({ total: Promise.reject(new TypeError("no database")) });
     expect(status).toBe(500);
     expect(body).toMatchObject({ error: expect.stringContaining("TypeError: no database") });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["the promise of its toJSON", () => ({ toJSON: () => late() })],
+    ["a promise in its toJSON", () => ({ toJSON: () => ({ total: late() }) })],
+    ["a promise in a toJSON inside", () => [{ x: { toJSON: () => ({ total: late() }) } }]],
+    ["the promise of a getter", () => Object.defineProperty({}, "total", { get: () => late(), enumerable: true })],
+    ["one of several promises", () => ({ a: late(), b: Promise.resolve([late()]), c: { toJSON: () => [late()] } })],
+    ["a promise in a toJSON beside an error", () => ({ x: { toJSON: () => [/a/, { a: late() }] }, y: late() })],
+    [
+      "a promise in an instance beside an error",
+      () =>
+        new (class Report {
+          bad = /a/;
+          total = late();
+        })(),
+    ],
+    ["a promise beside a toJSON that throws", () => [{ toJSON: () => JSON.parse("{") }, { a: new Set([late()]) }]],
+    ["a promise beside a circle and a deep list", () => [circle(), deep(), late()]],
+  ])("A result that fails by %s is a 500 response, without an unhandled rejection", async (_, result) => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      expect((await sent(result())).status).toBe(500);
+      // Timers run in the order of their times: all promises are rejected, and Node has looked at them.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+  });
+
+  it("The toJSON of an object in a result runs once, with its key, and may return promises", async () => {
+    const keys: string[] = [];
+    const own = (json: unknown) => ({
+      toJSON(key: string) {
+        keys.push(key);
+        return json;
+      },
+    });
+    const self = { a: Promise.resolve(1), toJSON: () => self };
+    const result = own({ list: [own(Promise.resolve(own({}))), own(5n)], self, at: new Date(0), none: () => 1 });
+    expect((await sent(result)).body).toEqual({
+      list: [{}, "5"],
+      self: { a: 1 },
+      at: "1970-01-01T00:00:00.000Z",
+    });
+    expect(keys).toEqual(["", "0", "1", "0"]);
   });
 
   it("A Map is sent as an object and a Set as a list", async () => {
@@ -129,6 +179,17 @@ describe("toJson", () => {
     expect(toJson({ a: 2n ** 64n, b: {} })).toBe('{"a":"18446744073709551616","b":{}}');
   });
 });
+
+/** Rejected after the response has been decided. */
+function late(): Promise<never> {
+  return new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 2));
+}
+
+function deep(): unknown[] {
+  let list: unknown[] = [];
+  for (let i = 0; i < 100_000; i++) list = [list];
+  return list;
+}
 
 function circle(): object {
   const object: Record<string, unknown> = { wait: Promise.resolve(), first: new Lazily([]) };

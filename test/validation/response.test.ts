@@ -28,6 +28,71 @@ describe("a response with a schema", () => {
     expect(await (await later.get()).json()).toEqual({ title: "Emma" });
   });
 
+  it("The schema sees the values of promises at any place of a result", async () => {
+    class Report {
+      readonly total = Promise.resolve(3);
+      get twice(): string {
+        return "of the class";
+      }
+    }
+    const seen: unknown[] = [];
+    const any = z.any().transform((value: unknown) => {
+      seen.push(value);
+      return "fine";
+    });
+    const map = new Map([["a", Promise.resolve(1)]]);
+    const at = new Date(0);
+    const result = {
+      at,
+      list: [Promise.resolve({ inner: Promise.resolve(2) })],
+      map,
+      set: new Set([Promise.resolve("x"), "y"]),
+      report: new Report(),
+      json: { p: 1, toJSON: () => "not yet" },
+    };
+    const { get } = app("production", () => result, any);
+    expect(await (await get()).text()).toBe("fine");
+    expect(seen).toEqual([
+      {
+        ...result,
+        list: [{ inner: 2 }],
+        map: new Map([["a", 1]]),
+        set: new Set(["x", "y"]),
+        report: Object.assign(Object.create(Report.prototype), { total: 3 }),
+      },
+    ]);
+    expect((seen[0] as { at: Date }).at).toBe(at);
+    expect([...map.values()][0]).toBeInstanceOf(Promise);
+    const strict = app("production", async () => ({ title: Promise.resolve("Emma"), password: secret }));
+    expect(await (await strict.get()).json()).toEqual({ title: "Emma" });
+  });
+
+  it("A result without promises reaches the schema as it is, also if it is circular", async () => {
+    const seen: unknown[] = [];
+    const result: Record<string, unknown> = { map: new Map([["a", { b: new Set([1]) }]]), bytes: new Uint8Array(2) };
+    result["self"] = [result];
+    const { get } = app("production", () => result, z.any().transform((value) => void seen.push(value)) as never);
+    expect((await get()).status).toBe(204);
+    expect(seen[0]).toBe(result);
+  });
+
+  it("Rejected promises in a result with a schema are a 500 response, without an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    try {
+      const late = (): Promise<never> => new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 2));
+      const results = [{ title: late() }, { title: 5, at: late() }, { title: late(), at: late(), x: [{ y: late() }] }];
+      for (const result of results) expect((await app("production", () => result).get()).status).toBe(500);
+      // Timers run in the order of their times: all promises are rejected, and Node has looked at them.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+  });
+
   it.each(["sync", "async"])(
     "A result of a %s handler that breaks the schema is 500 in development, with the route and the errors",
     async (kind) => {

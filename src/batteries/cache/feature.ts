@@ -155,6 +155,10 @@ export const cachingFeature = feature<CachingFeature>({
     );
     return [
       ...cacheOptions.idle(general),
+      general?.maxSize !== undefined &&
+        general.store === undefined &&
+        host.shares("cache") &&
+        "option 'maxSize' in enableCaching() has no effect: it bounds the responses in memory, and a key-value store is enabled",
       ...never.map(
         ({ methods, path }) =>
           `option 'cache' of the route ${methods.join(", ")} ${path} has no effect: name its method in \`methods\` of enableCaching()`,

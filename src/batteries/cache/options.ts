@@ -12,9 +12,9 @@ export type CacheCredentials = "bypass" | "share" | "vary";
 const areNames: Check<readonly string[]> = is.list((item) =>
   typeof item === "string" && isToken(item) ? undefined : "a name",
 );
-const areMethods: Check<readonly string[]> = is.list((item) =>
-  requestMethods.includes(String(item).toUpperCase()) ? undefined : "a method",
-);
+const isMethod: Check = (item) => (requestMethods.includes(String(item).toUpperCase()) ? undefined : "a method");
+const areMethods: Check<readonly string[]> = (value) =>
+  Array.isArray(value) && value.length === 0 ? "a list that is not empty" : is.list(isMethod)(value);
 
 export const cacheOptions = options(
   "enableCaching()",

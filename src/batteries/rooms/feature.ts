@@ -79,7 +79,18 @@ export const roomsFeature = feature<RoomsFeature>({
   async prepare(host) {
     if (stateOf(host).settings !== null) await startedRooms(host);
   },
-  review: (host) => roomsOptions.idle(stateOf(host).settings),
+  review(host) {
+    const { settings } = stateOf(host);
+    const { maxRooms, history, store } = settings ?? roomsOptions.read([]);
+    return [
+      ...roomsOptions.idle(settings),
+      maxRooms !== roomsOptions.fields.maxRooms.fallback &&
+        history > 0 &&
+        store === undefined &&
+        host.shares("rooms") &&
+        "option 'maxRooms' in enableRooms() has no effect: a key-value store keeps the messages of all rooms",
+    ];
+  },
   drain: (host) => stateOf(host).rooms?.drain(),
   close: (host) => stateOf(host).rooms?.close(),
 });

@@ -4,6 +4,7 @@ import { camelCase, type EitherSpelling } from "../../kit/names.js";
 import { inspectSymbol } from "../../kit/node-modules.js";
 import { type Check, checkOption, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { overruled } from "../overruled.js";
 import type { DatabaseEngine } from "./database.js";
 import { isQueryLog, type QueryLogOptions, readQueryLog } from "./log/options.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
@@ -148,6 +149,12 @@ export class DatabaseConfig extends Base {
     this.hosts = hostsOf(DatabaseConfig.options.readGiven(given), parsed);
     // Not shown: they have passwords.
     Object.defineProperty(this, "replicaConfigs", { value: replicaConfigs(this) });
+  }
+
+  /** @internal A sentence for each part of the URL that an option overrules; a host can be one of several. */
+  overruled(): string[] {
+    const { host: _host, port: _port, ...parts } = queryOptions.readGiven([parsedUrl(this.url).options]);
+    return overruled("DatabaseConfig", parts, this);
   }
 
   /** The place of the database for logs: without user and password. */

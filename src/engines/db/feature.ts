@@ -66,6 +66,7 @@ const postgres = engine<DatabaseConfig, PoolDatabase>({
   },
   review: (config, host) => [
     ...DatabaseConfig.options.idle(config),
+    ...config.overruled(),
     config.engine === "pglite" &&
       config.folder === null &&
       host.settings.workers > 1 &&

@@ -3,6 +3,7 @@ import type { EitherSpelling } from "../../kit/names.js";
 import { inspectSymbol } from "../../kit/node-modules.js";
 import { type Check, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { overruled } from "../overruled.js";
 import { tlsFields } from "../tls-options.js";
 import { parseKvUrl } from "./url.js";
 
@@ -95,6 +96,12 @@ export class KvStoreConfig extends config(
 ) {
   /** The servers to connect to; without a cluster it is one, which Sentinels replace. */
   readonly servers = [parseKvUrl(this.url), ...this.nodes.map(readNode)].map(({ host, port }) => ({ host, port }));
+
+  /** @internal A sentence for each part of the URL that an option overrules. */
+  overruled(): string[] {
+    const { username, password, database } = parseKvUrl(this.url);
+    return overruled("KvStoreConfig", { username, password, database }, this);
+  }
 
   /** The place of the store, fit for a log: without user and password. */
   get address(): string {

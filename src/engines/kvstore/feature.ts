@@ -52,6 +52,7 @@ const redis = engine<KvStoreConfig, KvStore>({
     host.storePatience = milliseconds(config.commandTimeout);
     (await import("./stores/share-stores.js")).shareStores(host, store);
   },
+  review: (config) => config.overruled(),
   close: (store) => store.close(),
 });
 

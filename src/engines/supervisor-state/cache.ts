@@ -1,6 +1,7 @@
 import type { CacheEntry, CacheStore, FieldOf } from "../../batteries/cache/store.js";
+import { is } from "../../kit/options.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
-import { Caller, callService } from "./calls.js";
+import { Caller, call, callService, checkPart } from "./calls.js";
 import { Members } from "./members.js";
 
 /** To a worker: the call of another one. */
@@ -12,8 +13,9 @@ export function cacheService() {
   return callService(
     {
       join: (worker) => members.join(worker),
-      remove: (worker, key: string) => members.tellAll(["remove", key] satisfies CacheMessage, worker),
+      remove: call([is.string], (worker, key) => members.tellAll(["remove", key] satisfies CacheMessage, worker)),
       async invalidate(worker, ...tags: string[]) {
+        checkPart("the tags", tags, is.strings);
         const counts = await members.askAll(["invalidate", ...tags] satisfies CacheMessage, worker);
         return counts.reduce<number>(plus, 0);
       },

@@ -1,5 +1,6 @@
-import { show } from "../../kit/options.js";
+import { type Check, show } from "../../kit/options.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
+import { ExchangeError } from "../../server/worker-messages/messages.js";
 import type { HubService, HubWorker } from "../../server/worker-messages/service.js";
 
 /** The calls of a state in the supervisor. The first parameter is the worker that calls. */
@@ -26,6 +27,31 @@ export function callService<C extends Calls>(calls: C, leave?: (worker: HubWorke
     },
     ...(leave && { leave, lost: leave }),
   };
+}
+
+/** A call with the checks of its arguments: nothing of a message that cannot be read is stored. */
+export function call<T extends readonly unknown[], R>(
+  checks: readonly [...{ readonly [I in keyof T]: Check<T[I]> }],
+  run: (worker: HubWorker, ...args: T) => R,
+): (worker: HubWorker, ...args: T) => R {
+  return (worker, ...args) => {
+    for (let i = 0; i < checks.length; i++) checkPart("an argument", args[i], checks[i] as Check);
+    return run(worker, ...args);
+  };
+}
+
+export function checkPart(name: string, value: unknown, check: Check): void {
+  const allowed = check(value);
+  if (allowed !== undefined) throw new ExchangeError(`the message cannot be read: ${name} must be ${allowed}`);
+}
+
+/** An object with these properties; others are not looked at. */
+export function objectWith<T extends object>(checks: { readonly [K in keyof T]-?: Check<T[K]> }): Check<T> {
+  const all = Object.entries<Check>(checks);
+  const isFine = (value: object): boolean =>
+    all.every(([name, check]) => check((value as Record<string, unknown>)[name]) === undefined);
+  return (value) =>
+    typeof value === "object" && value !== null && isFine(value) ? undefined : `an object with ${Object.keys(checks)}`;
 }
 
 /** The calls of a worker to a state in the supervisor. */

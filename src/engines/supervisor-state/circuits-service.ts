@@ -1,7 +1,8 @@
 import { MemoryBreaker } from "../../batteries/circuit-breaker/memory-breaker.js";
 import type { BreakerPolicy, BreakerSnapshot, BreakerState, Outcome } from "../../batteries/circuit-breaker/store.js";
+import { type Check, is } from "../../kit/options.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";
-import { callService } from "./calls.js";
+import { call, callService, objectWith } from "./calls.js";
 
 /** A circuit as workers know it. It is closed with a ticket, or open for some time. */
 export type CircuitView = readonly [isClosed: 0 | 1, ticket: number, hasFailures: 0 | 1, waitMs: number];
@@ -11,6 +12,14 @@ type AdmitReply = readonly [changes: readonly BreakerState[], ticket: number, wa
 
 /** To a worker: a circuit has changed. */
 export type CircuitChange = readonly [index: number, view: CircuitView];
+
+const breakerPolicy = objectWith<BreakerPolicy>({
+  route: is.string,
+  failureThreshold: is.number(),
+  resetMs: is.number(),
+  halfOpenTarget: is.number(),
+});
+const outcome = is.oneOf("success", "failure", "neither") satisfies Check<Outcome>;
 
 /**
  * Circuits of all workers, known by a number that the worker has chosen. Each change is known to all of them before the
@@ -27,7 +36,7 @@ export function circuitService() {
   };
   return callService(
     {
-      join(worker, index: number, policy: BreakerPolicy) {
+      join: call([is.number(), breakerPolicy], (worker, index, policy) => {
         const name = JSON.stringify(policy);
         let circuit = circuits.get(name);
         if (circuit === undefined) circuits.set(name, (circuit = new Circuit(policy)));
@@ -35,11 +44,12 @@ export function circuitService() {
         if (list === undefined) byWorker.set(worker, (list = new Map()));
         list.set(index, circuit);
         return circuit.join(worker, index);
-      },
-      admit: (worker, index: number) => circuitOf(worker, index).admit(worker),
-      report: (worker, index: number, ticket: number, outcome: Outcome) =>
-        circuitOf(worker, index).report(worker, ticket, outcome),
-      snapshot: (worker, index: number) => circuitOf(worker, index).snapshot(),
+      }),
+      admit: call([is.number()], (worker, index) => circuitOf(worker, index).admit(worker)),
+      report: call([is.number(), is.number(), outcome], (worker, index, ticket, result) =>
+        circuitOf(worker, index).report(worker, ticket, result),
+      ),
+      snapshot: call([is.number()], (worker, index) => circuitOf(worker, index).snapshot()),
     },
     (worker) => {
       for (const circuit of byWorker.get(worker)?.values() ?? []) circuit.leave(worker);

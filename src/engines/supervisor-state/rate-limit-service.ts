@@ -1,8 +1,11 @@
 import type { LendingLimiter, Loan } from "../../batteries/rate-limit/loans.js";
 import { MemoryRateLimitStore } from "../../batteries/rate-limit/memory-store.js";
 import type { RateLimiter, RatePolicy, RateVerdict } from "../../batteries/rate-limit/store.js";
+import { is } from "../../kit/options.js";
 import type { SharedMemory } from "../../server/process/shared-memory.js";
+import { ExchangeError } from "../../server/worker-messages/messages.js";
 import type { HubService, HubWorker } from "../../server/worker-messages/service.js";
+import { checkPart, objectWith } from "./calls.js";
 import { SharedRateLimiter } from "./shared-rate-limit.js";
 
 /** Messages of a worker. Policies are known by a number that the worker has chosen. */
@@ -53,6 +56,13 @@ const grace = 1000;
 
 const allOfIt = Number.POSITIVE_INFINITY;
 
+const ratePolicy = objectWith<RatePolicy>({
+  name: is.string,
+  kind: is.oneOf("token_bucket", "sliding_window"),
+  windowMs: is.number(1),
+  maxKeys: is.number(1),
+});
+
 /**
  * Counts the requests of all workers. A worker with a busy client borrows some of the client's requests, as long as the
  * client is far from its limit. Before a client is refused, all its loans are recalled: so none lies idle elsewhere.
@@ -72,17 +82,21 @@ export class RateLimitService implements HubService {
   }
 
   hear(worker: HubWorker, message: RateMessage): RateReply | Promise<RateReply> | undefined {
-    const [kind, index] = message;
+    const [kind, index, , ...numbers] = message;
     if (kind === "policy") {
+      checkPart("the number of a policy", index, is.number());
+      checkPart("the policy", message[2], ratePolicy);
       this.#join(worker, index, message[2], message[3] === true);
       return undefined;
     }
     const counts = this.#byWorker.get(worker)?.get(index);
     if (counts === undefined) throw new Error("the worker has not announced this rate limit");
     // A reply may come much later, where nobody would catch what a strange value makes the limiter throw.
-    if (typeof message[2] !== "string" || !message.slice(3).every(Number.isFinite))
-      throw new Error("the message of the worker cannot be read");
+    checkPart("the key", message[2], is.string);
+    if (numbers.length === 0 || !numbers.every(Number.isFinite))
+      throw new ExchangeError("the message cannot be read: it must have numbers");
     if (kind === "take" || kind === "renew") {
+      checkPart("the size of a loan", message[4], is.number());
       this.#timer ??= setTimeout(this.#sweep, grace).unref();
       return counts[kind](worker, message[2], message[3], message[4], message[5] ?? 1);
     }

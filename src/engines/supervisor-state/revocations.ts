@@ -1,7 +1,8 @@
 import { allTokens, MemoryRevocations, type RevocationStore } from "../../auth/jwt/revocations.js";
+import { is } from "../../kit/options.js";
 import type { EndingListener } from "../../pipeline/open-authorities.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
-import { Caller, callService } from "./calls.js";
+import { Caller, call, callService } from "./calls.js";
 import { Members } from "./members.js";
 
 /** `ends` is null for a token that is refreshed: nothing ends with it. */
@@ -17,12 +18,13 @@ export function revocationService() {
         members.join(worker);
         return revoked.list();
       },
-      async add(_, id: string, until: number, issuedUpTo: number, ends: string | null) {
+      add: call([is.string, is.number(), is.number(), is.either(is.string, is.oneOf(null))], async (_, ...given) => {
+        const [id, until, issuedUpTo] = given;
         // Of two workers that revoke the same token one gets true; both know that all others refuse it.
         const isNew = revoked.add(id, until, undefined, issuedUpTo);
-        await members.askAll([id, until, issuedUpTo, ends] satisfies Revoked);
+        await members.askAll(given satisfies Revoked);
         return isNew;
-      },
+      }),
     },
     (worker) => members.leave(worker),
   );

@@ -1,8 +1,9 @@
 import { Attendance } from "../../batteries/rooms/attendance.js";
 import { RoomLog } from "../../batteries/rooms/room-log.js";
 import type { RoomLimits, RoomListener, StoredHistory, StoredMember } from "../../batteries/rooms/store.js";
+import { is } from "../../kit/options.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";
-import { callService } from "./calls.js";
+import { call, callService, objectWith } from "./calls.js";
 
 /** The reply to `since`. */
 interface HistoryPage extends StoredHistory {
@@ -17,6 +18,9 @@ const pageSize = 128 * 1024;
 export type RoomPush =
   | readonly [room: string, id: number, text: string]
   | readonly [...change: Parameters<RoomListener["changed"]>];
+
+const roomLimits = objectWith<RoomLimits>({ history: is.integer(0), keepMs: is.number(0), maxRooms: is.integer(1) });
+const storedMember = objectWith<StoredMember>({ id: is.string, info: is.string });
 
 /** The rooms of all workers: gives messages their order, keeps the last ones, knows who is there. */
 export function roomService() {
@@ -33,21 +37,21 @@ export function roomService() {
   };
   return callService(
     {
-      limits(_, limits: RoomLimits) {
+      limits: call([roomLimits], (_, limits) => {
         log ??= new RoomLog(limits);
-      },
-      watch: (worker, room: string) => watchers.add(worker, room),
-      watchMembers: (worker, room: string) => membersWatchers.add(worker, room),
-      unwatch,
-      send(_, room: string, text: string) {
+      }),
+      watch: call([is.string], (worker, room) => watchers.add(worker, room)),
+      watchMembers: call([is.string], (worker, room) => membersWatchers.add(worker, room)),
+      unwatch: call([is.string], unwatch),
+      send: call([is.string, is.string], (_, room, text) => {
         const { id } = log!.add(room, text);
         watchers.tell(room, [room, id, text], room.length + text.length + 64);
         return id;
-      },
-      since: (_, room: string, after: number) => pageOf(log!.since(room, after)),
-      enter: (worker, room: string, member: StoredMember) => here.enter(room, member, worker),
-      exit: (_, room: string, id: string) => here.exit(room, id),
-      members: (_, room: string, max: number) => here.members(room, max),
+      }),
+      since: call([is.string, is.number()], (_, room, after) => pageOf(log!.since(room, after))),
+      enter: call([is.string, storedMember], (worker, room, member) => here.enter(room, member, worker)),
+      exit: call([is.string, is.string], (_, room, id) => here.exit(room, id)),
+      members: call([is.string, is.number()], (_, room, max) => here.members(room, max)),
     },
     (worker) => {
       for (const room of watchers.rooms()) unwatch(worker, room);

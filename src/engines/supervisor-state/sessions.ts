@@ -1,11 +1,18 @@
 import { MemorySessionStore } from "../../batteries/sessions/memory-store.js";
 import type { OwnedSessions, SessionStore, StoredSession } from "../../batteries/sessions/store.js";
 import { unavailable } from "../../errors/paced.js";
+import { type Check, is } from "../../kit/options.js";
 import type { EndingListener } from "../../pipeline/open-authorities.js";
 import type { SupervisorLink } from "../../server/worker-messages/link.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";
-import { Caller, callService } from "./calls.js";
+import { Caller, call, callService, objectWith } from "./calls.js";
 import { Members } from "./members.js";
+
+/** The store reads the owner alone. */
+const storedSession = objectWith<Pick<StoredSession, "data" | "owner">>({
+  data: is.object,
+  owner: is.either(is.string, is.oneOf(undefined)),
+}) as Check<StoredSession>;
 
 /** The sessions of all workers, in the memory of the supervisor. */
 export function sessionService() {
@@ -17,24 +24,24 @@ export function sessionService() {
   const members = new Members();
   const calls = {
     watch: (worker: HubWorker) => members.join(worker),
-    limits(_: HubWorker, limit: number, maxSize: number) {
+    limits: call([is.integer(1), is.integer(1)], (_, limit, maxSize) => {
       if (!isUsed) [users, features] = [new MemorySessionStore(limit, maxSize), new MemorySessionStore(limit, maxSize)];
       isUsed = true;
-    },
-    get: (_: HubWorker, key: string) => of(key).get(key),
-    set: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).set(key, session, ttl),
-    touch: (_: HubWorker, key: string, session: StoredSession, ttl: number) => of(key).touch(key, session, ttl),
-    destroy(_: HubWorker, key: string) {
+    }),
+    get: call([is.string], (_, key) => of(key).get(key)),
+    set: call([is.string, storedSession, is.number()], (_, key, session, ttl) => of(key).set(key, session, ttl)),
+    touch: call([is.string, storedSession, is.number()], (_, key, session, ttl) => of(key).touch(key, session, ttl)),
+    destroy: call([is.string], (_, key) => {
       const was = of(key).destroy(key);
       members.tellAll(key);
       return was;
-    },
-    list: (_: HubWorker, owner: string) => users.list(owner),
-    destroyAll(_: HubWorker, owner: string) {
+    }),
+    list: call([is.string], (_, owner) => users.list(owner)),
+    destroyAll: call([is.string], (_, owner) => {
       const keys = users.destroyAll(owner);
       for (const key of keys) members.tellAll(key);
       return keys;
-    },
+    }),
   };
   return callService(calls, (worker) => members.leave(worker));
 }

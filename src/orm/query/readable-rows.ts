@@ -1,7 +1,7 @@
-import { UnsettledError } from "../../http/json/to-json.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
+import { ValueError } from "../../kit/value-error.js";
 import { querysetMark } from "../compile/operands.js";
 import { compileSelect } from "../compile/statement-cache.js";
 import type { AnyExpression, outerPaths, rowType, Subquery } from "../expressions/expression.js";
@@ -164,7 +164,7 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
 
   /** A queryset has no JSON before it has run. Inside the result of a handler it is run first, at any depth. */
   toJSON(): never {
-    throw new UnsettledError("a queryset has no JSON before it is awaited");
+    throw new ValueError("a queryset has no JSON before it is awaited");
   }
 
   async [toResponseSymbol](_request: Request): Promise<Response> {

@@ -52,8 +52,15 @@ export const cqrsFeature = feature<CqrsFeature>({
   },
   review(host) {
     const config = stateOf(host).buses?.services.config ?? null;
+    const { fields } = CqrsConfig.options;
+    const unused = (["idempotencyRetention", "schema"] as const).filter(
+      (name) => config !== null && config[name] !== fields[name].fallback && databaseOrNull(host) === null,
+    );
     return [
       ...CqrsConfig.options.idle(config),
+      ...unused.map(
+        (name) => `option '${name}' in CqrsConfig has no effect: idempotency keys need app.enableDatabase()`,
+      ),
       config?.enableEventSync === true &&
         enabledEventStore(host) === null &&
         "option 'enableEventSync' in CqrsConfig has no effect: it waits for projections of app.enableEventSourcing()",

@@ -75,15 +75,11 @@ export type JobKeyLimit<Value = never> = Omit<OptionsOf<typeof keyLimitOptions.f
 
 export type LimitSettings = SettingsOf<typeof bounds>;
 
-function needsBound({
-  running,
-  starts,
-}: {
-  readonly running: number | undefined;
-  readonly starts: number | undefined;
-}) {
+function needsBound({ running, starts }: LimitSettings, given: Partial<LimitSettings>): void {
   if (running === undefined && starts === undefined)
     throw new ValueError("a limit of app.job() needs 'running', 'starts' or both");
+  if (given.per !== undefined && starts === undefined)
+    throw new ValueError("'per' of a limit of app.job() is the time of 'starts', which is not given");
 }
 
 const jobOptions = options("app.job()", {

@@ -94,7 +94,10 @@ class Supervisor {
       for (const charge of this.#charges) send(charge, { stoa: "publish", topic: refusedTopic, data });
     });
     this.#memory = plan.transport === "net" || plan.transport === "node" ? null : createSharedMemory();
-    this.#hub = new Hub(async () => (await target.services?.()) ?? {});
+    this.#hub = new Hub(
+      async () => (await target.services?.()) ?? {},
+      (message, error) => target.logger.error(message, { error }),
+    );
     // The watchdog of a worker kills it earlier, and knows the place.
     this.#silence = new Silence(silentTicks, Math.ceil((plan.stuckTimeout * 1000 + 5_000) / this.#period));
   }

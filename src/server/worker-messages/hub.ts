@@ -11,17 +11,20 @@ const answerWithin = 4000;
 /** The supervisor's side of the exchange with its workers. The services are loaded when the first worker needs one. */
 export class Hub {
   readonly #load: () => Promise<HubServices>;
+  readonly #failed: (message: string, error: unknown) => void;
   #loading: Promise<HubServices> | null = null;
   #services: HubServices | null = null;
 
-  constructor(load: () => Promise<HubServices>) {
+  /** `failed` is told of errors that no worker can be told of. */
+  constructor(load: () => Promise<HubServices>, failed: (message: string, error: unknown) => void) {
     this.#load = load;
+    this.#failed = failed;
   }
 
   /** Handles the messages of a worker until it ends. */
   attach(worker: Worker): void {
     const member = new Member(worker, () => {
-      for (const [name, service] of Object.entries(this.#services ?? {})) service.lost?.(member.of(name));
+      this.#leave(member, this.#services ?? {}, "lost");
     });
     worker.on("message", (message: unknown) => {
       if (isFrame(message)) this.#hear(member, message.messages);
@@ -29,11 +32,22 @@ export class Hub {
     worker.once("exit", () => {
       member.end();
       // Messages that are still being waited for are handled first: they may have joined it to a service.
-      const leave = (services: HubServices): void => {
-        for (const [name, service] of Object.entries(services)) service.leave?.(member.of(name));
-      };
-      void this.#loading?.then(leave, () => undefined);
+      void this.#loading?.then(
+        (services) => this.#leave(member, services, "leave"),
+        () => undefined,
+      );
     });
+  }
+
+  /** An error in one service concerns neither the others nor the process. */
+  #leave(member: Member, services: HubServices, how: "leave" | "lost"): void {
+    for (const [name, service] of Object.entries(services)) {
+      try {
+        service[how]?.(member.of(name));
+      } catch (error) {
+        this.#failed(`the state of '${name}' could not forget a worker`, error);
+      }
+    }
   }
 
   #hear(member: Member, messages: readonly WorkerMessage[]): void {
@@ -74,7 +88,7 @@ export class Hub {
       const service = Object.hasOwn(services, name) ? services[name] : undefined;
       if (service === undefined) throw new ExchangeError(`the supervisor has no service '${name}'`);
       const result = service.hear(member.of(name), data as never);
-      if (result instanceof Promise) result.then(succeed, fail);
+      if (result instanceof Promise) result.then(succeed).catch(fail);
       else succeed(result);
     } catch (error) {
       fail(error);

@@ -51,8 +51,15 @@ export class PairedWorker extends EventEmitter {
 }
 
 /** A supervisor with so many workers, all in this process. */
-export function paired(services: HubServices, count: number, replyWithin?: number): PairedWorker[] {
-  const hub = new Hub(async () => services);
+export function paired(
+  services: HubServices,
+  count: number,
+  replyWithin?: number,
+  failed: (message: string, error: unknown) => void = (_message, error) => {
+    throw error;
+  },
+): PairedWorker[] {
+  const hub = new Hub(async () => services, failed);
   return Array.from({ length: count }, () => {
     const worker = new PairedWorker(replyWithin);
     hub.attach(worker as unknown as Worker);

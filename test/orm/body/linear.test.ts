@@ -54,7 +54,18 @@ describe("long texts", () => {
     return [run, `${run}x`, `P${run}`, `1${run}x`, `1.${run}x`, `x${run}x`];
   });
 
+  const huge = ["_1", "1D", "1.D"].map((piece) => `P${piece.repeat(8_000_000 / piece.length)}`);
+
   for (const column of Everything.meta.columns.slice(1)) {
+    it(`A text of megabytes in a body is refused for ${column.name}`, () => {
+      const { check } = columnCheck(column.type);
+      for (const text of huge) {
+        expect(check(text, { nulls: false, overflow: false })).toBeInstanceOf(Refusal);
+        // Digits, and a great number, which a type without bounds takes.
+        check(`1${text.slice(1)}`, { nulls: false, overflow: false });
+      }
+    });
+
     it(`A long text in a body is refused in linear time for ${column.name}`, () => {
       const { check } = columnCheck(column.type);
       for (const text of texts) check(text, { nulls: false, overflow: false });

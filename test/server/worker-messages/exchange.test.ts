@@ -123,6 +123,23 @@ describe("messages between workers and their supervisor", () => {
     expect(heard.length).toBeLessThan(41);
   });
 
+  it("A service that fails when a worker ends is reported, and the other services learn of the end", async () => {
+    const left: string[] = [];
+    const failures: unknown[] = [];
+    const bad: HubService = {
+      hear: () => {},
+      leave: () => {
+        throw new Error("cannot forget");
+      },
+    };
+    const good: HubService = { hear: () => {}, leave: () => void left.push("good") };
+    const [worker] = paired({ bad, good }, 1, undefined, (message, error) => failures.push([message, error]));
+    await worker!.link.ask("bad", 1);
+    worker!.kill();
+    await vi.waitFor(() => expect(left).toEqual(["good"]));
+    expect(failures).toEqual([["the state of 'bad' could not forget a worker", new Error("cannot forget")]]);
+  });
+
   it("A question to a worker that has ended resolves without a reply", async () => {
     let asked: Promise<unknown> | null = null;
     const quiz: HubService = {

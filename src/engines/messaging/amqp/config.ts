@@ -2,6 +2,7 @@ import { config, type OptionsOf, option, options, type SettingsOf } from "../../
 import type { EitherSpelling } from "../../../kit/names.js";
 import { inspectSymbol } from "../../../kit/node-modules.js";
 import { type Check, is } from "../../../kit/options.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { tlsFields } from "../../tls-options.js";
 
 type Bindings = Readonly<Record<string, readonly string[] | Readonly<Record<string, string>>>>;
@@ -59,9 +60,17 @@ export type AmqpOptions = OptionsOf<typeof fields>;
 
 const Base = config("AmqpConfig", fields, {
   order: ["url", "prefetchCount"],
-  refine({ topics, heartbeat }) {
+  refine({ topics, heartbeat, queueType }, given) {
+    if (given.deliveryLimit !== undefined && queueType === "classic") {
+      throw new ValueError("option 'deliveryLimit' in AmqpConfig goes with queueType \"quorum\" only");
+    }
     for (const [name, topic] of Object.entries(topics)) {
-      topicOptions.readGiven([topic], `the topic '${name}' of AmqpConfig`);
+      const { type = "fanout", bindings } = topicOptions.readGiven([topic], `the topic '${name}' of AmqpConfig`);
+      if (type === "fanout" && bindings !== undefined) {
+        throw new ValueError(
+          `option 'bindings' in the topic '${name}' of AmqpConfig goes with another 'type': a fanout exchange sends all messages to all groups`,
+        );
+      }
     }
     return { heartbeat: Math.ceil(heartbeat) };
   },

@@ -20,11 +20,15 @@ type Duration = [years: number, months: number, days: number, seconds: number];
 export const intervalCheck: Check = (value) => {
   if (typeof value === "number") return written([0, 0, 0, value]);
   if (typeof value !== "string") return type;
+  if (value.length > maxLength) return parsing;
   const sign = value.startsWith("-") ? -1 : 1;
   const text = /^[+-]/.test(value) ? value.slice(1) : value;
   const duration = readIso(text) ?? readClock(text) ?? readDays(text);
   return duration === undefined ? parsing : written(duration.map((amount) => amount * sign) as Duration);
 };
+
+/** Characters of a duration: the groups of the expressions repeat, which overflows the stack in a text of megabytes. */
+const maxLength = 100_000;
 
 const number = "-?\\d+(?:[.,]\\d*)?";
 const isoForm = new RegExp(`^P(?:${number}[YMWD])*(?:T(?:${number}[HMS])*)?$`);

@@ -12,7 +12,14 @@ const intFromFloat = new Refusal(
 
 /** The white space that Rust trims: pydantic is written in Rust. `trim` also removes U+FEFF, but not U+0085. */
 const space = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]*";
-const integerText = new RegExp(`^${space}([+-]?)(\\d+(?:_\\d+)*)(?:\\.0+)?${space}$`);
+const integerText = new RegExp(`^${space}([+-]?)(\\d[\\d_]*)(?:\\.0+)?${space}$`);
+
+/** The sign and the digits. Underscores stand alone between digits; a repeated group for them would overflow the stack. */
+function integerDigits(text: string): string | null {
+  const [, sign, digits] = integerText.exec(text) ?? [];
+  if (digits === undefined || digits.includes("__") || digits.endsWith("_")) return null;
+  return sign + digits.replaceAll("_", "");
+}
 
 interface Bounds {
   readonly low: Refusal;
@@ -37,9 +44,9 @@ export function integerCheck(range: NonNullable<ColumnType["range"]>): Check {
     }
     if (typeof value === "boolean") return Number(value);
     if (typeof value !== "string") return intType;
-    const match = integerText.exec(value);
+    const digits = integerDigits(value);
     // A text too long for an exact double is far outside every range.
-    return match === null ? intParsing : bounded(Number(match[1] + match[2]!.replaceAll("_", "")));
+    return digits === null ? intParsing : bounded(Number(digits));
   };
 }
 
@@ -63,8 +70,8 @@ export function bigIntegerCheck(range: NonNullable<ColumnType["range"]>): Check 
     if (value instanceof NumberText) return bounded(readDecimal(value.text)!);
     if (typeof value === "boolean") return BigInt(value);
     if (typeof value !== "string") return intType;
-    const match = integerText.exec(value);
-    return match === null ? intParsing : bounded(readDecimal(match[1] + match[2]!.replaceAll("_", ""))!);
+    const digits = integerDigits(value);
+    return digits === null ? intParsing : bounded(readDecimal(digits)!);
   };
 }
 
