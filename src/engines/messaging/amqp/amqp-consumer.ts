@@ -4,7 +4,7 @@ import { MessagingError } from "../errors.js";
 import { longestAlone, type Turns } from "../suspects.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, isSuspect, recordOf } from "./records.js";
+import { earlierOf, identityOf, isSuspect, recordOf } from "./records.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -38,8 +38,18 @@ class AmqpDelivery implements Delivery {
     if (owner.isLasting) this.retry = retry;
   }
 
+  get identity(): string | null {
+    return identityOf(this.message, this.record);
+  }
+
+  /** A suspect is a copy of a message that was delivered before. */
+  get isFirst(): boolean {
+    return !this.message.fields.redelivered && !this.owner.isSuspect(this.message);
+  }
+
   ack(): void {
     this.owner.ack(this);
+    this.owner.acked(this);
   }
 
   async release(): Promise<void> {
@@ -53,6 +63,8 @@ function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, de
 
 /** Marked messages in a row that are handled alone: as many times the prefetch, for a few processes that ended together. */
 const markedFactor = 10;
+/** Acknowledgements of which nobody knows if the broker has them: when there are twice as many, the newest are kept. */
+const mostAcked = 5000;
 /** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
 const lookAgain = 5000;
 
@@ -76,6 +88,8 @@ export class AmqpConsumer implements BrokerConsumer {
   /** Ends when suspects were handled alone; null if there are none. */
   #alone: Promise<void> | null = null;
   #settled: (() => void) | null = null;
+  /** The identities of messages that were acknowledged last. RabbitMQ does not confirm it. */
+  #acked: string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
@@ -223,6 +237,7 @@ export class AmqpConsumer implements BrokerConsumer {
         found = message !== false;
         if (message === false || this.#ended) return;
         this.#unsettled?.add(message);
+        this.#suspected.add(message);
         this.#deliver(message, earlierOf(message));
         await within(this.#idle(), longestAlone, () => (found = false));
       });
@@ -272,6 +287,16 @@ export class AmqpConsumer implements BrokerConsumer {
     }
   }
 
+  isSuspect(message: AmqpMessage): boolean {
+    return this.#suspected.has(message);
+  }
+
+  /** The message is done. It is not if a copy of it goes on. */
+  acked({ identity }: AmqpDelivery): void {
+    if (identity === null) return;
+    if (this.#acked.push(identity) >= mostAcked * 2) this.#acked.splice(0, mostAcked);
+  }
+
   ack({ message }: AmqpDelivery): void {
     if (!this.#unsettled?.ack(message)) throw lost();
     this.#settled?.();
@@ -300,6 +325,7 @@ export class AmqpConsumer implements BrokerConsumer {
     if (this.#ended) return;
     this.#ended = true;
     this.#forget();
+    this.#sink.unconfirmed?.(this.#acked);
     this.#sink.failed(error);
   }
 

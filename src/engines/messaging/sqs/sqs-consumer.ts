@@ -235,6 +235,7 @@ export class SqsConsumer implements BrokerConsumer {
     const delivery: Delivery = {
       record,
       earlier: earlierOf(message),
+      identity: message.MessageId,
       ack,
       release: async () => {
         const held = take();
