@@ -1,10 +1,11 @@
 import { within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { Parked } from "../parked.js";
 import { longestAlone, type Turns } from "../suspects.js";
-import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
+import type { AmqpChannel, AmqpMessage, Credit } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, identityOf, isSuspect, recordOf } from "./records.js";
+import { earlierOf, identityOf, isSuspect, keyOf, recordOf } from "./records.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -55,6 +56,10 @@ class AmqpDelivery implements Delivery {
   async release(): Promise<void> {
     this.owner.release(this);
   }
+
+  wait(): void {
+    this.owner.wait(this);
+  }
 }
 
 function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
@@ -88,6 +93,16 @@ export class AmqpConsumer implements BrokerConsumer {
   /** Ends when suspects were handled alone; null if there are none. */
   #alone: Promise<void> | null = null;
   #settled: (() => void) | null = null;
+  readonly #parked = new Parked<AmqpMessage>({
+    keyOf,
+    bytesOf: ({ content }) => content.length,
+    open: () => this.#unsettled?.open ?? [],
+    counted: ({ credit }, by) => {
+      if (credit !== undefined) credit.parked += by;
+    },
+  });
+  #credit: Credit = { parked: 0 };
+  #renewing = false;
   /** The identities of messages that were acknowledged last. RabbitMQ does not confirm it. */
   #acked: string[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -175,11 +190,16 @@ export class AmqpConsumer implements BrokerConsumer {
   }
 
   async #consume(channel: AmqpChannel): Promise<void> {
+    const credit = { parked: 0 };
+    this.#credit = credit;
     const receive = (message: AmqpMessage | null) => {
       // Null: the broker has ended the consumer, as when its queue is deleted.
       if (message === null)
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
+      message.credit = credit;
       this.#unsettled?.add(message);
+      this.#parked.add(message);
+      this.#openRoom();
       const suspect = this.#suspects !== null && this.#suspect(message);
       // A message that came between the pause and the broker's notice of it waits here: each return to the queue counts.
       if (!suspect && !this.#paused && this.#alone === null) return this.#deliver(message, 0);
@@ -277,14 +297,60 @@ export class AmqpConsumer implements BrokerConsumer {
 
   async #cancel(): Promise<void> {
     const tag = this.#tag;
-    const channel = this.#channel;
     this.#tag = null;
+    await this.#end(tag);
+  }
+
+  async #end(tag: Promise<string> | null): Promise<void> {
+    const channel = this.#channel;
     if (tag === null || channel === null) return;
     try {
       await channel.cancel(await tag);
     } catch {
       // The channel is gone, and the consumer with it.
     }
+  }
+
+  /**
+   * When messages that wait take up half of the prefetch, another consumer of the queue takes the place of this one: it has a
+   * prefetch to itself, and what this one has received stays with the channel.
+   */
+  #openRoom(): void {
+    if (this.#credit.parked * 2 < this.#request.prefetch || !this.#parked.hasRoom || this.#renewing) return;
+    const channel = this.#channel;
+    if (channel === null || this.#tag === null || !this.#isTaking) return;
+    this.#renewing = true;
+    this.#renew(channel).then(
+      () => {
+        this.#renewing = false;
+        this.#openRoom();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  async #renew(channel: AmqpChannel): Promise<void> {
+    if (this.isLasting) {
+      // One after the other: a quorum queue could mix the order of two.
+      await this.#cancel();
+      if (this.#isTaking && this.#tag === null) await this.#consume(channel);
+      return;
+    }
+    // A queue that ends with its last consumer.
+    const tag = this.#tag;
+    await this.#consume(channel);
+    await this.#end(tag);
+  }
+
+  /** True if messages are to come. */
+  get #isTaking(): boolean {
+    return !this.#paused && !this.#stopped && !this.#ended && this.#alone === null;
+  }
+
+  wait({ message }: AmqpDelivery): void {
+    if (!this.#unsettled?.open.has(message)) return;
+    this.#parked.wait(message);
+    this.#openRoom();
   }
 
   isSuspect(message: AmqpMessage): boolean {
@@ -299,19 +365,25 @@ export class AmqpConsumer implements BrokerConsumer {
 
   ack({ message }: AmqpDelivery): void {
     if (!this.#unsettled?.ack(message)) throw lost();
-    this.#settled?.();
+    this.#over(message);
   }
 
   release({ message }: AmqpDelivery): void {
     try {
       if (this.#unsettled?.release(message)) {
-        this.#settled?.();
+        this.#over(message);
         return;
       }
     } catch (error) {
       throw lost(error);
     }
     throw lost();
+  }
+
+  #over(message: AmqpMessage): void {
+    this.#parked.settled(message);
+    this.#openRoom();
+    this.#settled?.();
   }
 
   async retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
@@ -334,6 +406,7 @@ export class AmqpConsumer implements BrokerConsumer {
     clearInterval(this.#timer);
     this.#unsettled?.end();
     this.#unsettled = null;
+    this.#parked.clear();
     this.#waiting = [];
     this.#settled?.();
   }

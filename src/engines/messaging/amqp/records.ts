@@ -60,11 +60,16 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
   return {
     // A foreign message without an id has none that would survive another delivery.
     id: foreignId(properties.messageId) ?? randomUUID(),
-    key: typeof given[keyHeader] === "string" ? given[keyHeader] : null,
+    key: keyOf(message),
     headers,
     body: content,
     timestamp: timeOf(given[timeHeader]) ?? foreignTime((properties.timestamp ?? 0) * 1000) ?? Date.now(),
   };
+}
+
+export function keyOf({ properties }: AmqpMessage): string | null {
+  const key = properties.headers?.[keyHeader];
+  return typeof key === "string" ? key : null;
 }
 
 /**

@@ -40,8 +40,8 @@ export function conclude(
   attempts: number,
 ): WorkResult | RetryLater | Promise<WorkResult | RetryLater> {
   const { topic, settings, logger } = inFlight.consumer;
-  // One that is over can still be remembered.
-  const isOver = outcome.kind === "done" || outcome.kind === "reject";
+  // A handler that has finished can still be remembered, unless its signal may have ended it early.
+  const isOver = (outcome.kind === "done" || outcome.kind === "reject") && !inFlight.attempt.isRead;
   if (inFlight.lost && !(isOver && inFlight.isKnown)) return "lost";
   switch (outcome.kind) {
     case "done":

@@ -84,9 +84,9 @@ export class InFlightMessage {
     this.abort(new MessagingError("LOST", "the message now belongs to another consumer"));
   }
 
-  /** Begins the next attempt: a signal that was aborted because time was up does not count for it. */
+  /** Begins the next attempt: a signal that was aborted because time was up, or that the pause has read, does not count for it. */
   renew(): void {
-    if (!this.#lost && this.attempt.aborted) this.attempt = new LazySignal();
+    if (!this.#lost && (this.attempt.aborted || this.attempt.isRead)) this.attempt = new LazySignal();
   }
 
   /** Begins a settlement that another makes, with others. False if there is nothing to settle. */
