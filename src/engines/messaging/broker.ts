@@ -136,6 +136,13 @@ export interface Delivery {
   readonly earlier: number;
   /** The reason if the record stands for bytes that cannot be read. It is not handled, but becomes a dead letter. */
   readonly unreadable?: MessagingError | undefined;
+  /**
+   * Names the stored record: the same at each of its deliveries, and no other record has it. Null or absent where that cannot
+   * be told.
+   */
+  readonly identity?: string | null;
+  /** True if the broker says that it has never delivered the record: one of the same identity is another one. */
+  readonly isFirst?: boolean;
   /** Attributes of its span: what the broker knows of the place of the record, by the names of OpenTelemetry. */
   readonly spanAttributes?: Readonly<Record<string, string | number>>;
   /** The record is done. Throws or rejects with LOST if it now belongs to another consumer. */
@@ -177,6 +184,8 @@ export interface DeliverySink {
    */
   hold?(timeout: number, isHeld?: (delivery: Delivery) => boolean): Promise<void>;
   resume?(): void;
+  /** Records of these identities were acknowledged, but the broker may not have heard of it: they may come again. */
+  unconfirmed?(identities: Iterable<string>): void;
   /** The consumer has ended with an error. All its deliveries are lost. */
   failed(error: unknown): void;
 }

@@ -185,6 +185,7 @@ export class Messaging {
       publisher,
       settings,
       run: (single ? handlerRun : batchRun)(handler as unknown as AnyMessageHandler, settings, owner, home),
+      handler: handler.name === "" ? "anonymous" : handler.name,
       store: settings.idempotent === null ? null : (settings.idempotent.store ?? processed()),
       inbox,
       logger,

@@ -12,6 +12,11 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
+  /** True if somebody has it, and may act on its abort. */
+  get isRead(): boolean {
+    return this.#controller !== null;
+  }
+
   get aborted(): boolean {
     return this.#aborted;
   }

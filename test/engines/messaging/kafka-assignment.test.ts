@@ -6,9 +6,9 @@ import { type DeliveryOwner, KafkaDelivery } from "../../../src/engines/messagin
 
 const megabyte = 1024 * 1024;
 
-function assigned(partitions: number) {
+function assigned(partitions: number, unconfirmed?: (identities: Iterable<string>) => void) {
   const lost: KafkaDelivery[] = [];
-  const assignment = new Assignment("me", 100, (delivery) => lost.push(delivery));
+  const assignment = new Assignment("me", 100, (delivery) => lost.push(delivery), unconfirmed);
   const start = { offset: 0n, progress: null, abandoned: false };
   assignment.assign(new Map(Array.from({ length: partitions }, (_, number) => [number, start])));
   const deliver = (number: number, offset: bigint, bytes = 1) => {
@@ -89,4 +89,19 @@ it("A consumer that leaves waits for its commits, also if it takes partitions ov
   expect(left).toBe(false);
   take();
   await Promise.all([leaving, added]);
+});
+
+it("Messages that are done and not committed are told when their partition is given up, but not when it is moved", () => {
+  const told: string[] = [];
+  const { assignment, deliver } = assigned(3, (identities) => told.push(...identities));
+  const done = (number: number, offset: bigint) => assignment.done(deliver(number, offset));
+  for (const number of [0, 1, 2]) done(number, 0n);
+  const offsets = assignment.takeCommittable(true);
+  for (const number of [0, 1, 2]) done(number, 1n);
+  for (const { confirmed } of offsets.values()) confirmed!();
+  assignment.drop([0]);
+  assignment.drop([1], true);
+  expect(told).toEqual(["0/1/0/"]);
+  assignment.end();
+  expect(told).toEqual(["0/1/0/", "2/1/0/"]);
 });

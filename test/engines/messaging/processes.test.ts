@@ -6,6 +6,7 @@ import { startFauxqs } from "fauxqs";
 import { type Broker, createAmqpBroker, createKafkaBroker, createSqsBroker } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { compiled } from "../../support/compiled.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { connected, uniqueTopic, until } from "./harness.js";
 import type { WorkerSettings } from "./worker-program.js";
@@ -112,6 +113,37 @@ function processes({ broker, config, connect }: Side): void {
     expect(all().filter((line) => line.startsWith("begin 1"))).toHaveLength(2);
     await client.close();
   });
+
+  it.skipIf(!isLong).for([1, 2])(
+    `%i workers, each blocked for longer than the broker waits, handle a message once each at most (${broker})`,
+    { timeout: 180_000 },
+    async (count, context) => {
+      const topic = uniqueTopic();
+      const blocked = { ...settings(topic), block: 7000 };
+      const fleet = await Promise.all(Array.from({ length: count }, () => Worker.start(blocked, context)));
+      const client = await connected({ connect });
+      await client.publish(topic, 1, { key: "k" });
+      await until(() => fleet.some((worker) => worker.said("skipped")), "a worker is done with it", 90_000);
+      for (const { lines } of fleet) {
+        expect(lines.filter((line) => line.startsWith("begin")).length).toBeLessThanOrEqual(1);
+      }
+      const warnings = fleet.flatMap(({ lines }) =>
+        lines.filter((line) => line.includes("the event loop did not run")),
+      );
+      expect(warnings[0]).toContain(`while the handler of '${topic}' ran`);
+      expect(warnings[0]).toContain('"handler":"work"');
+      for (const { child } of fleet) {
+        child.kill("SIGTERM");
+        await once(child, "exit");
+      }
+      const next = await Worker.start(settings(topic), context);
+      next.go();
+      await client.publish(topic, 2, { key: "k" });
+      await until(() => next.said("end 2 false"), "the next message is handled", 60_000);
+      expect(next.lines.filter((line) => line.startsWith("begin"))).toEqual(["begin 2 1"]);
+      await client.close();
+    },
+  );
 
   it(`A worker that ends gives back the messages that it has not begun, with their attempts unchanged (${broker})`, async (context) => {
     const topic = uniqueTopic();

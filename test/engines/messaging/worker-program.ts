@@ -10,19 +10,23 @@ export interface WorkerSettings {
   readonly config: object;
   readonly topic: string;
   readonly prefetch?: number;
+  /** Milliseconds for which the handler blocks the event loop. */
+  readonly block?: number;
 }
 
-const { broker, config, topic, prefetch = 1 } = JSON.parse(process.argv[2]!) as WorkerSettings;
+const { broker, config, topic, prefetch = 1, block } = JSON.parse(process.argv[2]!) as WorkerSettings;
 const say = (...words: unknown[]): void => void process.stdout.write(`${words.join(" ")}\n`);
 const waiting: (() => void)[] = [];
 let open = false;
 
 const create = { kafka: createKafkaBroker, amqp: createAmqpBroker, sqs: createSqsBroker }[broker];
-const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+const warn = (text: string, fields: object = {}): void => say("warning", text, JSON.stringify(fields));
+const quiet = { debug() {}, info() {}, warn, error() {}, child: () => quiet };
 const client = await openMessaging(await create(config as never), { logger: quiet });
-const consumer = await client.subscribe(topic, { concurrency: 1, prefetch }, async (message) => {
+const consumer = await client.subscribe(topic, { concurrency: 1, prefetch }, async function work(message) {
   say("begin", message.value, message.attempt);
-  if (!open) await new Promise<void>((resolve) => waiting.push(resolve));
+  if (block !== undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, block);
+  else if (!open) await new Promise<void>((resolve) => waiting.push(resolve));
   say("end", message.value, message.signal.aborted);
 });
 say("ready");
@@ -40,6 +44,7 @@ process.on("SIGTERM", async () => {
   process.exit(0);
 });
 setInterval(() => {
-  const { done, lost } = consumer.stats().results;
+  const { done, lost, duplicate } = consumer.stats().results;
   say("stats", done, lost);
+  if (duplicate > 0) say("skipped");
 }, 50);

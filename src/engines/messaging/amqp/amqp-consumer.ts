@@ -1,10 +1,11 @@
 import { within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { Parked } from "../parked.js";
 import { longestAlone, type Turns } from "../suspects.js";
-import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
+import type { AmqpChannel, AmqpMessage, Credit } from "./amqplib.js";
 import { type AmqpLink, closed } from "./link.js";
-import { earlierOf, isSuspect, recordOf } from "./records.js";
+import { earlierOf, identityOf, isSuspect, keyOf, recordOf } from "./records.js";
 import type { Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
@@ -38,12 +39,26 @@ class AmqpDelivery implements Delivery {
     if (owner.isLasting) this.retry = retry;
   }
 
+  get identity(): string | null {
+    return identityOf(this.message, this.record);
+  }
+
+  /** A suspect is a copy of a message that was delivered before. */
+  get isFirst(): boolean {
+    return !this.message.fields.redelivered && !this.owner.isSuspect(this.message);
+  }
+
   ack(): void {
     this.owner.ack(this);
+    this.owner.acked(this);
   }
 
   async release(): Promise<void> {
     this.owner.release(this);
+  }
+
+  wait(): void {
+    this.owner.wait(this);
   }
 }
 
@@ -53,6 +68,8 @@ function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, de
 
 /** Marked messages in a row that are handled alone: as many times the prefetch, for a few processes that ended together. */
 const markedFactor = 10;
+/** Acknowledgements of which nobody knows if the broker has them: when there are twice as many, the newest are kept. */
+const mostAcked = 5000;
 /** Milliseconds between looks at the queue of suspects: a process that ended may have left some. */
 const lookAgain = 5000;
 
@@ -76,6 +93,18 @@ export class AmqpConsumer implements BrokerConsumer {
   /** Ends when suspects were handled alone; null if there are none. */
   #alone: Promise<void> | null = null;
   #settled: (() => void) | null = null;
+  readonly #parked = new Parked<AmqpMessage>({
+    keyOf,
+    bytesOf: ({ content }) => content.length,
+    open: () => this.#unsettled?.open ?? [],
+    counted: ({ credit }, by) => {
+      if (credit !== undefined) credit.parked += by;
+    },
+  });
+  #credit: Credit = { parked: 0 };
+  #renewing = false;
+  /** The identities of messages that were acknowledged last. RabbitMQ does not confirm it. */
+  #acked: string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #paused = false;
   #stopped = false;
@@ -161,11 +190,16 @@ export class AmqpConsumer implements BrokerConsumer {
   }
 
   async #consume(channel: AmqpChannel): Promise<void> {
+    const credit = { parked: 0 };
+    this.#credit = credit;
     const receive = (message: AmqpMessage | null) => {
       // Null: the broker has ended the consumer, as when its queue is deleted.
       if (message === null)
         return this.#fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
+      message.credit = credit;
       this.#unsettled?.add(message);
+      this.#parked.add(message);
+      this.#openRoom();
       const suspect = this.#suspects !== null && this.#suspect(message);
       // A message that came between the pause and the broker's notice of it waits here: each return to the queue counts.
       if (!suspect && !this.#paused && this.#alone === null) return this.#deliver(message, 0);
@@ -223,6 +257,7 @@ export class AmqpConsumer implements BrokerConsumer {
         found = message !== false;
         if (message === false || this.#ended) return;
         this.#unsettled?.add(message);
+        this.#suspected.add(message);
         this.#deliver(message, earlierOf(message));
         await within(this.#idle(), longestAlone, () => (found = false));
       });
@@ -262,8 +297,12 @@ export class AmqpConsumer implements BrokerConsumer {
 
   async #cancel(): Promise<void> {
     const tag = this.#tag;
-    const channel = this.#channel;
     this.#tag = null;
+    await this.#end(tag);
+  }
+
+  async #end(tag: Promise<string> | null): Promise<void> {
+    const channel = this.#channel;
     if (tag === null || channel === null) return;
     try {
       await channel.cancel(await tag);
@@ -272,21 +311,79 @@ export class AmqpConsumer implements BrokerConsumer {
     }
   }
 
+  /**
+   * When messages that wait take up half of the prefetch, another consumer of the queue takes the place of this one: it has a
+   * prefetch to itself, and what this one has received stays with the channel.
+   */
+  #openRoom(): void {
+    if (this.#credit.parked * 2 < this.#request.prefetch || !this.#parked.hasRoom || this.#renewing) return;
+    const channel = this.#channel;
+    if (channel === null || this.#tag === null || !this.#isTaking) return;
+    this.#renewing = true;
+    this.#renew(channel).then(
+      () => {
+        this.#renewing = false;
+        this.#openRoom();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  async #renew(channel: AmqpChannel): Promise<void> {
+    if (this.isLasting) {
+      // One after the other: a quorum queue could mix the order of two.
+      await this.#cancel();
+      if (this.#isTaking && this.#tag === null) await this.#consume(channel);
+      return;
+    }
+    // A queue that ends with its last consumer.
+    const tag = this.#tag;
+    await this.#consume(channel);
+    await this.#end(tag);
+  }
+
+  /** True if messages are to come. */
+  get #isTaking(): boolean {
+    return !this.#paused && !this.#stopped && !this.#ended && this.#alone === null;
+  }
+
+  wait({ message }: AmqpDelivery): void {
+    if (!this.#unsettled?.open.has(message)) return;
+    this.#parked.wait(message);
+    this.#openRoom();
+  }
+
+  isSuspect(message: AmqpMessage): boolean {
+    return this.#suspected.has(message);
+  }
+
+  /** The message is done. It is not if a copy of it goes on. */
+  acked({ identity }: AmqpDelivery): void {
+    if (identity === null) return;
+    if (this.#acked.push(identity) >= mostAcked * 2) this.#acked.splice(0, mostAcked);
+  }
+
   ack({ message }: AmqpDelivery): void {
     if (!this.#unsettled?.ack(message)) throw lost();
-    this.#settled?.();
+    this.#over(message);
   }
 
   release({ message }: AmqpDelivery): void {
     try {
       if (this.#unsettled?.release(message)) {
-        this.#settled?.();
+        this.#over(message);
         return;
       }
     } catch (error) {
       throw lost(error);
     }
     throw lost();
+  }
+
+  #over(message: AmqpMessage): void {
+    this.#parked.settled(message);
+    this.#openRoom();
+    this.#settled?.();
   }
 
   async retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
@@ -300,6 +397,7 @@ export class AmqpConsumer implements BrokerConsumer {
     if (this.#ended) return;
     this.#ended = true;
     this.#forget();
+    this.#sink.unconfirmed?.(this.#acked);
     this.#sink.failed(error);
   }
 
@@ -308,6 +406,7 @@ export class AmqpConsumer implements BrokerConsumer {
     clearInterval(this.#timer);
     this.#unsettled?.end();
     this.#unsettled = null;
+    this.#parked.clear();
     this.#waiting = [];
     this.#settled?.();
   }

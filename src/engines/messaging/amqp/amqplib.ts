@@ -50,6 +50,12 @@ export interface ConfirmChannel extends AmqpChannel {
   ): boolean;
 }
 
+/** The prefetch of a consumer of the broker. */
+export interface Credit {
+  /** Messages in it that wait for their next attempt. */
+  parked: number;
+}
+
 export interface AmqpMessage {
   readonly content: Buffer;
   readonly fields: { readonly deliveryTag: number; readonly redelivered?: boolean; readonly routingKey?: string };
@@ -63,6 +69,8 @@ export interface AmqpMessage {
     /** The reason if the headers could not be read. */
     readonly unreadable?: MessagingError | undefined;
   };
+  /** The prefetch that it takes up. Set by our consumer. */
+  credit?: Credit;
 }
 
 /** Loads the client library, which applications without an AMQP broker do not need. */

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { foreignId, foreignTime } from "../foreign.js";
 import { frameworkHeaders } from "../headers.js";
@@ -60,11 +60,27 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
   return {
     // A foreign message without an id has none that would survive another delivery.
     id: foreignId(properties.messageId) ?? randomUUID(),
-    key: typeof given[keyHeader] === "string" ? given[keyHeader] : null,
+    key: keyOf(message),
     headers,
     body: content,
     timestamp: timeOf(given[timeHeader]) ?? foreignTime((properties.timestamp ?? 0) * 1000) ?? Date.now(),
   };
+}
+
+export function keyOf({ properties }: AmqpMessage): string | null {
+  const key = properties.headers?.[keyHeader];
+  return typeof key === "string" ? key : null;
+}
+
+/**
+ * Names a message of a queue; null if it has no id. Copies of ours for another attempt have the same id. Other programs may
+ * give one id to several messages: then their bytes count too.
+ */
+export function identityOf({ properties, content }: AmqpMessage, { id, headers }: IncomingRecord): string | null {
+  if (foreignId(properties.messageId) === null) return null;
+  const copy = `${headers[frameworkHeaders.attempt] ?? ""}/${headers[frameworkHeaders.replays] ?? ""}`;
+  if (properties.headers?.[timeHeader] !== undefined) return `${id}/${copy}`;
+  return `${id}/${copy}/${createHash("sha1").update(content).digest("base64")}`;
 }
 
 /** A dead letter. One that the broker made itself gets the reason from the broker's headers. */

@@ -24,6 +24,10 @@ export class Unsettled {
     this.#many = Math.max(1, Math.floor(prefetch * share));
   }
 
+  get open(): ReadonlySet<AmqpMessage> {
+    return this.#open;
+  }
+
   get size(): number {
     return this.#open.size;
   }

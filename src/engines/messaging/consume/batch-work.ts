@@ -131,6 +131,7 @@ async function call(
   const messages = units.map(({ message }) => message!);
   const records = units.map(({ inFlight }) => inFlight.delivery.record);
   const start = performance.now();
+  for (const { inFlight } of units) inFlight.begun = start;
   await inTraceOf(records, context, null, async (span) => {
     let failure: { readonly error: unknown } | null = null;
     let value: unknown;
@@ -143,6 +144,7 @@ async function call(
       failure = { error };
     }
     span?.end(failure?.error ?? null);
+    for (const { inFlight } of units) inFlight.begun = null;
     for (const unit of units) {
       unit.outcome = outcomeOf(unit.message!, failure, run.replies ? value : undefined);
       unit.shared = units.length > 1 && failure !== null && decisionOf(unit.message!) === null;

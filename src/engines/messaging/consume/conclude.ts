@@ -40,7 +40,9 @@ export function conclude(
   attempts: number,
 ): WorkResult | RetryLater | Promise<WorkResult | RetryLater> {
   const { topic, settings, logger } = inFlight.consumer;
-  if (inFlight.lost) return "lost";
+  // A handler that has finished can still be remembered, unless its signal may have ended it early.
+  const isOver = (outcome.kind === "done" || outcome.kind === "reject") && !inFlight.attempt.isRead;
+  if (inFlight.lost && !(isOver && inFlight.isKnown)) return "lost";
   switch (outcome.kind) {
     case "done":
     case "duplicate":
@@ -148,17 +150,25 @@ async function sendToDeadLetters(
   return acknowledged(inFlight, "dead");
 }
 
-/** Ends the message with this result; "lost" if the broker does not take the acknowledgement. */
-function acknowledged(inFlight: InFlightMessage, result: WorkResult): WorkResult | Promise<WorkResult> {
+/**
+ * Ends the message with this result; "lost" if the broker does not take the acknowledgement. It is acknowledged when it comes
+ * again.
+ */
+export function acknowledged(inFlight: InFlightMessage, result: WorkResult): WorkResult | Promise<WorkResult> {
+  const ended = (ok: boolean): WorkResult => {
+    if (ok) return result;
+    inFlight.remember();
+    return "lost";
+  };
+  const failed = (error: unknown): WorkResult => {
+    inFlight.remember();
+    return unsettled(inFlight, "acknowledged", error);
+  };
   try {
     const acked = inFlight.ack();
-    if (typeof acked === "boolean") return acked ? result : "lost";
-    return acked.then(
-      (ok) => (ok ? result : "lost"),
-      (error: unknown) => unsettled(inFlight, "acknowledged", error),
-    );
+    return typeof acked === "boolean" ? ended(acked) : acked.then(ended, failed);
   } catch (error) {
-    return unsettled(inFlight, "acknowledged", error);
+    return failed(error);
   }
 }
 

@@ -8,9 +8,12 @@ import { countIn, frameworkHeaders } from "../headers.js";
 import type { AttemptResult } from "./attempt.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
+import { acknowledged } from "./conclude.js";
+import { Finished } from "./finished.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
 import { type ConsumerContext, type Ended, InFlightMessage, type WorkResult } from "./in-flight-message.js";
 import { type Flow, Lanes } from "./lanes.js";
+import { LoopWatch } from "./loop-watch.js";
 import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
@@ -44,6 +47,8 @@ export interface SubscriptionStats {
 export interface ConsumerParts extends Omit<ConsumerContext, "deadlines" | "stopping" | "withoutSlot" | "fault"> {
   /** Handles single messages, or batches. */
   readonly run: HandlerRun | BatchRun;
+  /** The name of the handler, for the log. */
+  readonly handler: string;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;
 }
@@ -52,6 +57,8 @@ const firstPause = 250;
 const longestPause = 15_000;
 /** Milliseconds until a message is given back after a fault of the consumer itself. */
 const faultPause = 1000;
+/** Milliseconds of an attempt that may have blocked the event loop for too long. */
+const longAttempt = 1000;
 
 /** Takes deliveries from a broker and has them handled: concurrency, order, the drain, and the reopening after a failure. */
 export class Consumer implements Subscription {
@@ -72,6 +79,10 @@ export class Consumer implements Subscription {
     released: 0,
     lost: 0,
   } satisfies Record<WorkResult, number>;
+  readonly #watch = new LoopWatch();
+  /** The last attempt that took long, with the times on the monotonic clock. */
+  #long = { begun: 0, ended: 0 };
+  #finished = new Finished();
   #source: BrokerConsumer | null = null;
   #paused = false;
   #opening: Promise<void> | null = null;
@@ -88,7 +99,12 @@ export class Consumer implements Subscription {
       this.#flow.withoutSlot(inFlight, wait);
     const deadlines = new Deadlines(settings.timeout, { keepsAlive: true });
     const fault = (inFlight: InFlightMessage, error: unknown) => this.#fault(inFlight, error);
-    this.#context = { ...parts, deadlines, stopping, withoutSlot, fault };
+    const attempted = (start: number, ok: boolean) => {
+      const now = performance.now();
+      if (now - start > longAttempt) this.#long = { begun: start, ended: now };
+      parts.attempted(start, ok);
+    };
+    this.#context = { ...parts, attempted, deadlines, stopping, withoutSlot, fault };
     this.#flow = this.#makeFlow();
   }
 
@@ -102,6 +118,7 @@ export class Consumer implements Subscription {
 
   /** Opens the consumer for the first time. Rejects if the broker refuses it. One that is lost right after is opened again. */
   async open(): Promise<void> {
+    this.#watch.start();
     try {
       this.#source = await this.#open();
     } catch (error) {
@@ -124,7 +141,10 @@ export class Consumer implements Subscription {
     const { broker } = this.#parts;
     if (!broker.abilities.seek) throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot seek`);
     if (this.#source?.seek === undefined) throw new MessagingError("UNREACHABLE", "the consumer is not connected");
+    // What was handled is to be handled again. That goes for messages too that are under way now, and come while it seeks.
+    this.#finished = new Finished();
     await this.#source.seek(to);
+    this.#finished = new Finished();
   }
 
   async lag(): Promise<number | null> {
@@ -165,7 +185,13 @@ export class Consumer implements Subscription {
       deliver: (delivery) => {
         if (!opening.over) this.#take(delivery, opening);
       },
-      lost: (delivery) => this.#inFlight.get(delivery)?.lose(),
+      lost: (delivery) => {
+        this.#explainLoss();
+        this.#inFlight.get(delivery)?.lose();
+      },
+      unconfirmed: (identities) => {
+        for (const identity of identities) this.#finished.add(identity);
+      },
       hold: async (timeout, isHeld = () => true) => {
         const isTask = ({ delivery }: InFlightMessage) => isHeld(delivery);
         // Messages of a consumer that ends are given back: they must pass.
@@ -176,6 +202,7 @@ export class Consumer implements Subscription {
       failed: (error) => {
         if (opening.over) return;
         opening.over = true;
+        this.#explainLoss();
         this.#flow.resume();
         for (const inFlight of this.#inFlight.values()) if (inFlight.opening === opening) inFlight.lose();
         if (opening.begun) this.#failed(error);
@@ -199,9 +226,39 @@ export class Consumer implements Subscription {
       void new InFlightMessage(delivery, this.#context).settle(async () => delivery.ack()).catch(() => {});
       return;
     }
-    const inFlight = new InFlightMessage(delivery, this.#context, opening);
+    const inFlight = new InFlightMessage(delivery, this.#context, opening, this.#finished);
     this.#inFlight.set(delivery, inFlight);
+    if (this.#isFinished(delivery)) {
+      const ended = (result: WorkResult) => this.#ended(inFlight, result);
+      // In a later turn: brokers deliver while they change what they hold.
+      setImmediate(() => void Promise.resolve(acknowledged(inFlight, "duplicate")).then(ended));
+      return;
+    }
     this.#flow.add(inFlight);
+  }
+
+  /** True for a message whose handler has finished here. */
+  #isFinished(delivery: Delivery): boolean {
+    if (this.#finished.size === 0 || typeof delivery.identity !== "string") return false;
+    return this.#finished.take(delivery.identity) && delivery.isFirst !== true;
+  }
+
+  /** Says why messages are lost, if the event loop did not run for long and a handler may be to blame. */
+  #explainLoss(): void {
+    const blocked = this.#watch.take();
+    if (blocked === 0) return;
+    const now = performance.now();
+    const since = now - blocked - longAttempt;
+    const running = [...this.#inFlight.values()].flatMap(({ begun }) => (begun === null ? [] : [now - begun]));
+    if (this.#long.ended > since) running.push(this.#long.ended - this.#long.begun);
+    if (running.length === 0) return;
+    const seconds = (milliseconds: number) => Math.round(milliseconds / 100) / 10;
+    this.#parts.logger.warn(
+      `the event loop did not run for ${seconds(blocked)} s while the handler of '${this.topic}' ran: the broker took this ` +
+        "process for dead, and delivers its messages again. Let the handler yield, move its work to a worker thread, or " +
+        "raise 'sessionTimeout' (Kafka), 'heartbeat' (RabbitMQ) or 'visibilityTimeout' (SQS)",
+      { topic: this.topic, handler: this.#parts.handler, handler_seconds: seconds(Math.max(...running)) },
+    );
   }
 
   #ended(inFlight: InFlightMessage, result: WorkResult): void {
@@ -298,6 +355,7 @@ export class Consumer implements Subscription {
     }
     await this.#source?.close().catch((error: unknown) => logger.warn("a consumer could not be closed", { error }));
     this.#source = null;
+    this.#watch.stop();
     this.#parts.onClosed(this);
   }
 }

@@ -5,6 +5,7 @@ import type { Tracer } from "../../../kit/tracer.js";
 import type { Broker, Delivery } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import type { Publisher } from "../publish/publisher.js";
+import type { Finished } from "./finished.js";
 import type { Inbox } from "./inbox.js";
 import type { ConsumerSettings } from "./options.js";
 import type { ProcessedStore } from "./processed.js";
@@ -41,15 +42,28 @@ export interface ConsumerContext {
 export class InFlightMessage {
   /** The present attempt. A handler whose time was up can still read the signal of its own. */
   attempt = new LazySignal();
+  /** The time on the monotonic clock at which its handler began; null if none runs. */
+  begun: number | null = null;
   #lost = false;
   #settled = false;
 
-  /** `opening` is that of the consumer that delivered it. */
+  /** `opening` is that of the consumer that delivered it; `finished` remembers it if its acknowledgement is lost. */
   constructor(
     readonly delivery: Delivery,
     readonly consumer: ConsumerContext,
     readonly opening: object | null = null,
+    readonly finished: Finished | null = null,
   ) {}
+
+  /** True if its end can be remembered, so that the handler does not run again when the broker delivers it again. */
+  get isKnown(): boolean {
+    return this.finished !== null && typeof this.delivery.identity === "string";
+  }
+
+  /** Its handler has finished, but the broker does not know it. */
+  remember(): void {
+    if (this.isKnown) this.finished!.add(this.delivery.identity!);
+  }
 
   /** True if the delivery now belongs to another consumer: nothing may be settled. */
   get lost(): boolean {
@@ -70,9 +84,9 @@ export class InFlightMessage {
     this.abort(new MessagingError("LOST", "the message now belongs to another consumer"));
   }
 
-  /** Begins the next attempt: a signal that was aborted because time was up does not count for it. */
+  /** Begins the next attempt: a signal that was aborted because time was up, or that the pause has read, does not count for it. */
   renew(): void {
-    if (!this.#lost && this.attempt.aborted) this.attempt = new LazySignal();
+    if (!this.#lost && (this.attempt.aborted || this.attempt.isRead)) this.attempt = new LazySignal();
   }
 
   /** Begins a settlement that another makes, with others. False if there is nothing to settle. */

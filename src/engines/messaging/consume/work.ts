@@ -173,6 +173,7 @@ class HandlerCall extends Timed {
     private readonly ends: CallEnds,
   ) {
     super();
+    inFlight.begun = this.#start;
   }
 
   watch(result: Promise<unknown>): void {
@@ -204,6 +205,7 @@ class HandlerCall extends Timed {
     this.#over = true;
     const { deadlines, attempted } = this.inFlight.consumer;
     deadlines.remove(this);
+    this.inFlight.begun = null;
     let outcome: Outcome;
     try {
       outcome = outcomeOf(this.message, failure, value);

@@ -51,10 +51,12 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#consumer = clients.consumer(request.group, this.#joining);
     const offsets = new GroupOffsets(clients, this.#consumer, request.topic);
     this.#offsets = offsets;
-    const assignment = new Assignment(clients.owner, request.prefetch, (delivery) => {
+    const lose = (delivery: KafkaDelivery) => {
       this.#deliveries.suspects.settled(delivery);
       sink.lost(delivery);
-    });
+    };
+    const unconfirmed = (identities: Iterable<string>) => sink.unconfirmed?.(identities);
+    const assignment = new Assignment(clients.owner, request.prefetch, lose, unconfirmed);
     this.#assignment = assignment;
     this.#membership = new Membership(this.#consumer, offsets, assignment, request.topic, this.#joining);
     const failed = (error: unknown) => this.#fail(error);
@@ -240,7 +242,7 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#opening = this.#opening.then(async () => {
       if (this.#ended) return;
       // A change of the group may have taken the partitions over at their old offsets meanwhile.
-      if (moved !== undefined) this.#assignment.drop(moved.keys());
+      if (moved !== undefined) this.#assignment.drop(moved.keys(), true);
       await this.#openFetcher(moved).catch((error: unknown) => this.#fail(error));
     });
     return this.#opening;
@@ -252,7 +254,7 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#dropFetcher();
     try {
       await this.#commits.flush();
-      this.#assignment.drop(targets.keys());
+      this.#assignment.drop(targets.keys(), true);
       await this.#commits.moveTo(targets);
     } catch (error) {
       this.#fail(error);
@@ -305,6 +307,7 @@ export class KafkaConsumer implements BrokerConsumer {
   #fail(error: unknown): void {
     if (this.#ended) return;
     this.#endReading();
+    this.#assignment.end();
     this.#sink.failed(this.#clients.translate(error));
   }
 }

@@ -2,7 +2,7 @@ import type { Delivery, IncomingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 import type { KafkaTransaction } from "./library.js";
 import type { Partition, PartitionEntry } from "./partition.js";
-import { placeAttributes } from "./records.js";
+import { identityOf, placeAttributes } from "./records.js";
 
 /** The consumer of a delivery. */
 export interface DeliveryOwner {
@@ -50,6 +50,10 @@ export class KafkaDelivery implements Delivery, PartitionEntry {
     this.number = number;
     this.offset = offset;
     this.unreadable = unreadable;
+  }
+
+  get identity(): string {
+    return identityOf(this.number, this.offset, this.record);
   }
 
   get spanAttributes(): Record<string, string | number> {

@@ -1,20 +1,26 @@
 import { type Progress, type Trying, writeProgress } from "./group/progress.js";
+import type { RecordMark } from "./records.js";
 
 /** A delivery of a partition. */
 export interface PartitionEntry {
   readonly offset: bigint;
   /** True if it has its result, or is not under way here any more. */
   over: boolean;
+  readonly record?: RecordMark;
 }
 
 /** The offset of a group in a partition, with its metadata. */
 export interface GroupOffset {
   readonly offset: bigint;
   readonly metadata: string;
+  /** Called when the group has it. */
+  confirmed?(): void;
 }
 
 /** Entries that are over are removed when there are so many. */
 const mostOver = 32;
+/** Messages that are done and not committed, of which the newest half is kept then. */
+const mostUnconfirmed = 20_000;
 /** Milliseconds between commits that only tell of messages behind one that is not done. */
 const behindPause = 1000;
 
@@ -44,6 +50,10 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   #behind = false;
   #toldBehind = 0;
   readonly #progress: Progress | null;
+  /** Messages that are done, and of which the group has not confirmed it; in the order of their ends. */
+  #unconfirmed: { readonly offset: bigint; readonly mark: RecordMark }[] = [];
+  /** The number of those before them. */
+  #confirmed = 0;
 
   constructor(start: bigint, progress: Progress | null = null) {
     this.#last = start - 1n;
@@ -98,6 +108,7 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   done(entry: Entry): void {
     if (entry.over) return;
     entry.over = true;
+    if (entry.record !== undefined) this.#note(entry.offset, entry.record);
     if (this.#entries[this.#head]?.over) {
       this.#advance();
       return;
@@ -115,7 +126,14 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
     this.#due = false;
     this.#behind = false;
     this.#toldBehind = now;
-    return { offset: this.#position, metadata: writeProgress(this.#position, owner, this.trying, this.#done()) };
+    const metadata = writeProgress(this.#position, owner, this.trying, this.#done());
+    const upTo = this.#confirmed + this.#unconfirmed.length;
+    return { offset: this.#position, metadata, confirmed: () => this.#confirm(upTo) };
+  }
+
+  /** The messages that are done, but whose offsets may be unknown to the group. */
+  get unconfirmed(): readonly { readonly offset: bigint; readonly mark: RecordMark }[] {
+    return this.#unconfirmed;
   }
 
   /** The offset is to be committed, also if it has not moved: its metadata has changed, or a commit has failed. */
@@ -126,6 +144,18 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   /** All entries that are under way. */
   get open(): Entry[] {
     return this.#entries.filter(({ over }) => !over) as Entry[];
+  }
+
+  #note(offset: bigint, { id, timestamp }: RecordMark): void {
+    // Without the message, as above.
+    const count = this.#unconfirmed.push({ offset, mark: { id, timestamp } });
+    if (count > mostUnconfirmed) this.#confirm(this.#confirmed + count / 2);
+  }
+
+  #confirm(upTo: number): void {
+    const count = Math.max(0, Math.floor(upTo) - this.#confirmed);
+    this.#unconfirmed.splice(0, count);
+    this.#confirmed += count;
   }
 
   #push(entry: PartitionEntry): void {

@@ -1,4 +1,4 @@
-import type { OutgoingRecord } from "../broker.js";
+import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import type { KafkaOutgoing } from "./library.js";
 
 /** The header with the id of a message. */
@@ -14,6 +14,14 @@ export function messageOf(record: OutgoingRecord): KafkaOutgoing {
     timestamp: BigInt(timestamp),
   };
 }
+
+/** Names a stored record. The offset alone would be that of another one after its topic was made again. */
+export function identityOf(number: number, offset: bigint, { id, timestamp }: RecordMark): string {
+  return `${number}/${offset}/${timestamp}/${id}`;
+}
+
+/** The part of a record that tells it from others at its place. */
+export type RecordMark = Pick<IncomingRecord, "id" | "timestamp">;
 
 /** The place of a record, as attributes of its span. */
 export function placeAttributes(partition: number, offset: bigint): Record<string, string | number> {

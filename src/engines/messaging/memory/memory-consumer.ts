@@ -1,5 +1,6 @@
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { Parked } from "../parked.js";
 import type { GroupMember, MemoryGroup, StoredRecord } from "./memory-group.js";
 import type { MemoryHub } from "./memory-hub.js";
 
@@ -10,6 +11,11 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
   readonly #request: ConsumeRequest;
   readonly #sink: DeliverySink;
   readonly #unsettled = new Map<Delivery, StoredRecord>();
+  readonly #parked = new Parked<Delivery>({
+    keyOf: ({ record }) => record.key,
+    bytesOf: ({ record }) => record.body.length,
+    open: () => this.#unsettled.keys(),
+  });
   #paused = false;
   #ended = false;
 
@@ -30,13 +36,14 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
   }
 
   get hasRoom(): boolean {
-    return !this.#paused && !this.#ended && this.#unsettled.size < this.#request.prefetch;
+    return !this.#paused && !this.#ended && this.#unsettled.size - this.#parked.size < this.#request.prefetch;
   }
 
   deliver(record: StoredRecord, earlier: number): void {
     const settle = async (then: () => void): Promise<void> => {
       this.#hub.check();
       if (!this.#unsettled.delete(delivery)) throw new MessagingError("LOST", "the delivery is settled or lost");
+      this.#parked.settled(delivery);
       this.#group.free(record.key, this);
       then();
       this.#group.schedule();
@@ -46,9 +53,15 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
       earlier,
       ack: () => settle(() => {}),
       release: () => settle(() => this.#group.add(record, earlier)),
+      wait: () => {
+        if (!this.#unsettled.has(delivery)) return;
+        this.#parked.wait(delivery);
+        this.#group.schedule();
+      },
       retry: (headers, delay) => settle(() => this.#group.later({ ...record, headers }, delay)),
     };
     this.#unsettled.set(delivery, record);
+    this.#parked.add(delivery);
     this.#sink.deliver(delivery);
   }
 
@@ -97,11 +110,13 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
   loseAll(): void {
     for (const delivery of this.#unsettled.keys()) this.#sink.lost(delivery);
     this.#unsettled.clear();
+    this.#parked.clear();
   }
 
   #giveBack(more = 0): void {
     const unsettled = [...this.#unsettled];
     this.#unsettled.clear();
+    this.#parked.clear();
     for (const [delivery, record] of unsettled) {
       this.#group.free(record.key, this);
       this.#group.add(record, delivery.earlier + more);

@@ -1,6 +1,7 @@
 import { within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
+import { Parked } from "../parked.js";
 import { longestAlone, suspectAfter, type Turns } from "../suspects.js";
 import type { SqsMessage } from "./library.js";
 import { earlierOf, recordOf } from "./records.js";
@@ -43,6 +44,11 @@ export class SqsConsumer implements BrokerConsumer {
   readonly #sink: DeliverySink;
   readonly #sendCopy: SendCopy;
   readonly #held = new Map<string, Held>();
+  readonly #parked = new Parked<Held>({
+    keyOf: ({ delivery }) => delivery.record.key,
+    bytesOf: ({ delivery }) => delivery.record.body.length,
+    open: () => this.#held.values(),
+  });
   readonly #cut = new AbortController();
   readonly #hidden: number;
   readonly #turns: Turns;
@@ -104,6 +110,7 @@ export class SqsConsumer implements BrokerConsumer {
     clearInterval(this.#timer);
     const left = [...this.#held.values()];
     this.#held.clear();
+    this.#parked.clear();
     await this.#setVisibility(left, 0).catch(() => {});
   }
 
@@ -136,7 +143,7 @@ export class SqsConsumer implements BrokerConsumer {
   }
 
   get #room(): number {
-    return this.#request.prefetch - this.#held.size;
+    return this.#request.prefetch - (this.#held.size - this.#parked.size);
   }
 
   /** Asks the queue for as many messages as there is room for. Resolves to their number. */
@@ -185,7 +192,7 @@ export class SqsConsumer implements BrokerConsumer {
       await this.#until(() => this.#held.size <= 1 || !isHeld());
       if (!isHeld()) return;
       if (this.#paused || this.#stopped || this.#ended) {
-        this.#held.delete(held.message.ReceiptHandle);
+        this.#forget(held);
         this.#setVisibility([held], 0).catch(() => {});
         return;
       }
@@ -222,7 +229,7 @@ export class SqsConsumer implements BrokerConsumer {
       return held;
     };
     const settled = (): void => {
-      this.#held.delete(message.ReceiptHandle);
+      this.#forget(held);
       this.#wake();
     };
     const ack = async (): Promise<void> => {
@@ -235,11 +242,17 @@ export class SqsConsumer implements BrokerConsumer {
     const delivery: Delivery = {
       record,
       earlier: earlierOf(message),
+      identity: message.MessageId,
       ack,
       release: async () => {
         const held = take();
         settled();
         await this.#setVisibility([held], 0);
+      },
+      wait: () => {
+        if (!this.#held.has(message.ReceiptHandle)) return;
+        this.#parked.wait(held);
+        this.#wake();
       },
       // FIFO queues delay all messages or none: there the consumer waits itself.
       ...(!this.#service.isFifo(topic) && {
@@ -252,7 +265,13 @@ export class SqsConsumer implements BrokerConsumer {
     };
     const held: Held = { message, delivery, until };
     this.#held.set(message.ReceiptHandle, held);
+    this.#parked.add(held);
     return held;
+  }
+
+  #forget(held: Held): void {
+    this.#held.delete(held.message.ReceiptHandle);
+    this.#parked.settled(held);
   }
 
   /** Deletes everything that was settled in one turn of the event loop, ten at a time. */
@@ -313,7 +332,7 @@ export class SqsConsumer implements BrokerConsumer {
   }
 
   #lose(held: Held): void {
-    this.#held.delete(held.message.ReceiptHandle);
+    this.#forget(held);
     this.#sink.lost(held.delivery);
     this.#wake();
   }

@@ -1,5 +1,6 @@
 import type { KafkaDelivery } from "../kafka-delivery.js";
 import { type GroupOffset, Partition } from "../partition.js";
+import { identityOf } from "../records.js";
 import { lost } from "./membership.js";
 import type { Progress } from "./progress.js";
 
@@ -28,14 +29,22 @@ export class Assignment {
   /** Partitions that may go to others soon: nothing is begun in them. */
   readonly #frozen = new Set<number>();
   readonly #lost: (delivery: KafkaDelivery) => void;
+  readonly #unconfirmed: (identities: Iterable<string>) => void;
   /** Messages that wait for their next attempt, by key. */
   readonly #waiting = new Map<string, KafkaDelivery>();
   #unsettled = 0;
 
-  constructor(owner: string, prefetch: number, lost: (delivery: KafkaDelivery) => void) {
+  /** `unconfirmed` is told of messages that are done in partitions that are given up, and perhaps not committed. */
+  constructor(
+    owner: string,
+    prefetch: number,
+    lost: (delivery: KafkaDelivery) => void,
+    unconfirmed: (identities: Iterable<string>) => void = () => {},
+  ) {
     this.#owner = owner;
     this.#prefetch = prefetch;
     this.#lost = lost;
+    this.#unconfirmed = unconfirmed;
   }
 
   get numbers(): number[] {
@@ -75,13 +84,19 @@ export class Assignment {
     }
   }
 
-  /** Gives up these partitions. */
-  drop(numbers: Iterable<number>): void {
+  /** Gives up these partitions. `isMove`: they are read again from another offset. */
+  drop(numbers: Iterable<number>, isMove = false): void {
     for (const number of numbers) {
+      if (!isMove) this.#tellUnconfirmed(number);
       for (const delivery of this.#partitions.get(number)?.open ?? []) this.#lose(delivery);
       this.#partitions.delete(number);
       this.#frozen.delete(number);
     }
+  }
+
+  /** Nothing more can be committed. */
+  end(): void {
+    for (const number of this.#partitions.keys()) this.#tellUnconfirmed(number);
   }
 
   get frozen(): number[] {
@@ -199,7 +214,7 @@ export class Assignment {
     for (const delivery of deliveries) {
       if (!this.isOpen(delivery)) continue;
       this.done(delivery);
-      delivery.partition.takeCommittable(this.#ownerOf(delivery.number));
+      delivery.partition.takeCommittable(this.#ownerOf(delivery.number))?.confirmed?.();
       this.settled(delivery);
     }
   }
@@ -222,6 +237,11 @@ export class Assignment {
   /** True if nothing that was delivered in the partition is left to commit. */
   isDone(number: number): boolean {
     return this.#partitions.get(number)?.size === 0;
+  }
+
+  #tellUnconfirmed(number: number): void {
+    const done = this.#partitions.get(number)?.unconfirmed ?? [];
+    if (done.length > 0) this.#unconfirmed(done.map(({ offset, mark }) => identityOf(number, offset, mark)));
   }
 
   #ownerOf(number: number): string | null {

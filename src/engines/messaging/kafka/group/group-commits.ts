@@ -30,11 +30,11 @@ export class GroupCommits {
 
   constructor(parts: GroupCommitsParts) {
     this.#parts = parts;
-    const { assignment, membership, accepted, failed } = parts;
+    const { assignment, accepted, failed } = parts;
     this.#commits = new Commits({
       take: (all) => this.#take(all),
       restore: (offsets) => assignment.touch(offsets.keys()),
-      commit: (offsets) => membership.commit(offsets),
+      commit: (offsets) => this.#commit(offsets),
       accepted,
       failed,
     });
@@ -57,13 +57,13 @@ export class GroupCommits {
 
   /** These partitions are ours from now on. */
   async takeOver(numbers: readonly number[]): Promise<void> {
-    const { assignment, membership } = this.#parts;
+    const { assignment } = this.#parts;
     // A partition without an offset would begin at the end or the start again when the group is shared again.
     assignment.touch(numbers);
     // Those alone: whoever waits for a flush relies on its own request for all others.
     const offsets = this.#take(true, numbers);
     try {
-      await membership.commit(offsets);
+      await this.#commit(offsets);
     } catch (error) {
       if (!isRebalance(error)) throw error;
       assignment.touch(offsets.keys());
@@ -104,6 +104,13 @@ export class GroupCommits {
   #take(all: boolean, numbers?: readonly number[]): Map<number, GroupOffset> {
     if (this.#transactions > 0) return new Map();
     const offsets = this.#parts.assignment.takeCommittable(all, numbers);
-    return this.#parts.broadcast ? new Map() : offsets;
+    if (!this.#parts.broadcast) return offsets;
+    for (const { confirmed } of offsets.values()) confirmed?.();
+    return new Map();
+  }
+
+  async #commit(offsets: ReadonlyMap<number, GroupOffset>): Promise<void> {
+    await this.#parts.membership.commit(offsets);
+    for (const { confirmed } of offsets.values()) confirmed?.();
   }
 }
