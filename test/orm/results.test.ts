@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import { App } from "../../src/entry/index.js";
 import { count, field, JsonText, Model, prefetch } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
@@ -55,6 +56,15 @@ describeDatabases("results over HTTP", service("postgres"), bookshop, (db) => {
       body: { page: 1, shelves: [{ books: expected }] },
     });
     expect(await answer(() => books.json(), 202)).toMatchObject({ status: 202, body: expected });
+  });
+
+  it("A response schema sees the rows of querysets inside a result", async () => {
+    const app = new App();
+    const response = z.object({ tags: z.array(z.object({ name: z.string() })), total: z.number() });
+    app.get("/", { response }, () => ({ tags: Tag.objects.orderBy("id"), total: Tag.objects.count() }) as never);
+    const sent = await (await app.request("/")).json();
+    const tags = await Tag.objects.orderBy("id");
+    expect(sent).toEqual({ tags: tags.map(({ name }) => ({ name })), total: tags.length });
   });
 
   it("The response of a single model contains the relations loaded with it", async () => {

@@ -75,7 +75,10 @@ export type JobKeyLimit<Value = never> = Omit<OptionsOf<typeof keyLimitOptions.f
 
 export type LimitSettings = SettingsOf<typeof bounds>;
 
-function needsBound({ running, starts }: LimitSettings, given: Partial<LimitSettings>): void {
+function needsBound(
+  { running, starts }: { readonly running: number | undefined; readonly starts: number | undefined },
+  given: { readonly per?: number | undefined },
+): void {
   if (running === undefined && starts === undefined)
     throw new ValueError("a limit of app.job() needs 'running', 'starts' or both");
   if (given.per !== undefined && starts === undefined)
