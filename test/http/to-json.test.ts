@@ -66,6 +66,10 @@ describe("the result of a handler", () => {
     ["a promise in its toJSON", () => ({ toJSON: () => ({ total: late() }) })],
     ["a promise in a toJSON inside", () => [{ x: { toJSON: () => ({ total: late() }) } }]],
     ["the promise of a getter", () => Object.defineProperty({}, "total", { get: () => late(), enumerable: true })],
+    [
+      "a promise beside a getter that throws",
+      () => Object.defineProperty({ b: late() }, "a", { get: () => JSON.parse("{"), enumerable: true }),
+    ],
     ["one of several promises", () => ({ a: late(), b: Promise.resolve([late()]), c: { toJSON: () => [late()] } })],
     ["a promise in a toJSON beside an error", () => ({ x: { toJSON: () => [/a/, { a: late() }] }, y: late() })],
     [
