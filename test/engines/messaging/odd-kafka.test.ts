@@ -1,6 +1,6 @@
 import { Admin, type CompressionAlgorithmValue, type MessageToProduce, Producer } from "@platformatic/kafka";
 import { createKafkaBroker } from "stoa/messaging";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { service } from "../../support/service.js";
 import { connected, silent, uniqueTopic, until } from "./harness.js";
 import { oddMessagesContract } from "./odd-messages.js";
@@ -93,12 +93,15 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
       return { topic, id: key, key, headers: {}, timestamp: Date.now(), delay: 0, body: Buffer.alloc(size) };
     };
     const records = Array.from({ length: 20 }, (_, n) => record(`key-${n}`, n === 7 ? 10_000 : 1));
+    const latest = Array.from({ length: 4 }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1n }));
+    const listed = () => admin.listOffsets({ topics: [{ name: topic, partitions: latest }] });
+    // A new topic has no leaders for a moment.
+    await vi.waitFor(listed);
     const outcomes = await broker.publish(records, { ordered: true });
     expect(outcomes.map((outcome) => outcome?.code ?? null)).toEqual(
       records.map((_, n) => (n === 7 ? "TOO_LARGE" : null)),
     );
-    const latest = Array.from({ length: 4 }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1n }));
-    const [ends] = await admin.listOffsets({ topics: [{ name: topic, partitions: latest }] });
+    const [ends] = await listed();
     expect(ends!.partitions.reduce((sum, { offset }) => sum + Number(offset), 0)).toBe(19);
     await admin.close();
     await broker.close();
