@@ -77,9 +77,10 @@ export default defineConfig({
     expect: { poll: { timeout: 150_000 } },
     setupFiles: ["test/support/patience.ts"],
     // A PostgreSQL on a busy machine takes longer than the default of 5 s to accept a connection.
-    env: { PGCONNECT_TIMEOUT: "60" },
+    // The SDK of SQS says in each process that it will leave Node 20.
+    env: { PGCONNECT_TIMEOUT: "60", AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     // More than the cores of a small machine: many tests wait for a process or a broker most of the time.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: LongFirst },
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
     server: { deps: { external: [/\/dist-mirror\//] } },

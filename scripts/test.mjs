@@ -39,10 +39,9 @@ await check("packages", () => ensureInstalled());
 if (total.failed === 0) {
   process.env[mark] = run;
   const loops = busy ? [1, 2].map(() => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })) : [];
-  // No test needs the types or the checks, and tests that wait leave a core to them.
-  const checked = isWhole ? [check("types", types)] : [];
   const [services] = await Promise.all([requestedServices(), check("build", isWhole ? buildAndPack : ensureBuilt)]);
-  if (isWhole) checked.push(runChecks());
+  // No test needs the types or the checks, and tests that wait leave a core to them.
+  const checked = isWhole ? [check("types", types), runChecks()] : [];
   try {
     if (!interrupted) await tests(services.env);
   } finally {
