@@ -92,7 +92,7 @@ export function createRawClient(
   }
   // Calls are bounded by their runner, which leaves out a blocked event loop. In a cluster the connections are left to ioredis:
   // that to a server which has gone silent is given up, so that the next calls fail at once.
-  const limits = bounded ? { commandTimeout, socketTimeout: commandTimeout + 1000 } : {};
+  const limits = bounded && { commandTimeout, socketTimeout: commandTimeout + 1000 };
   const options = {
     lazyConnect: true,
     // Measured with a master that is killed under load: see docs/kvstore.md.
