@@ -16,11 +16,16 @@ export interface RelationRow extends CatalogEntry {
 export interface ColumnRow {
   readonly relation: string;
   readonly name: string;
-  /** For a domain, the type that it is made of: a model cannot create domains. */
+  /** For a domain or an array of one, with the type that the domain is made of: a model cannot create domains. */
   readonly type: string;
   readonly required: boolean;
   /** The conditions of the domain, with `VALUE` for the column. */
   readonly domainChecks: readonly string[] | null;
+  /** The domain of an array's items, as it stands in expressions, and the type that it is made of. */
+  readonly itemDomain: string | null;
+  readonly itemBase: string | null;
+  /** True if that domain has conditions. */
+  readonly itemChecked: boolean;
   /** The enum of the column, or of its items if it is an array. */
   readonly enumSchema: string | null;
   readonly enumName: string | null;
@@ -35,8 +40,8 @@ export interface ColumnRow {
 export interface ConstraintRow {
   readonly relation: string;
   readonly name: string;
-  /** `p` primary key, `u` unique, `f` foreign key, `c` check. */
-  readonly kind: "p" | "u" | "f" | "c";
+  /** `p` primary key, `u` unique, `f` foreign key, `c` check, `x` exclusion. */
+  readonly kind: "p" | "u" | "f" | "c" | "x";
   readonly columns: readonly string[] | null;
   readonly expression: string | null;
   readonly nullsNotDistinct: boolean;
@@ -47,7 +52,12 @@ export interface ConstraintRow {
   readonly onDeleteColumns: readonly string[] | null;
   readonly onDelete: string;
   readonly onUpdate: string;
+  /** Always false for one column: there it makes no difference. */
+  readonly matchFull: boolean;
+  readonly deferrable: boolean;
   readonly deferred: boolean;
+  /** All of it, as SQL. */
+  readonly definition: string;
 }
 
 export interface IndexPartRow {
@@ -103,16 +113,22 @@ export function readRelations(db: Queries, schemas: readonly string[]): Promise<
 export function readColumns(db: Queries, relations: readonly string[]): Promise<ColumnRow[]> {
   return db.fetch(
     `select a.attrelid::text as relation, a.attname::text as name, a.attnotnull or coalesce(dom.required, false) as required,
-       pg_catalog.format_type(coalesce(dom.base, a.atttypid), coalesce(dom.modifier, a.atttypmod)) as type,
-       dom.checks as "domainChecks", e.typname::text as "enumName",
+       pg_catalog.format_type(coalesce(nullif(core.typarray, 0), core.oid, base.oid),
+         coalesce(item.modifier, dom.modifier, a.atttypmod)) as type,
+       dom.checks as "domainChecks", case when core.oid is not null then pg_catalog.format_type(i.oid, null) end as "itemDomain",
+       pg_catalog.format_type(core.oid, null) as "itemBase",
+       item.checks is not null or coalesce(item.required, false) as "itemChecked", e.typname::text as "enumName",
        en.nspname::text as "enumSchema", a.attidentity <> '' as identity, a.attgenerated <> '' as generated,
        coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), dom.value) as expression, co.collname::text as collation,
        pg_catalog.col_description(a.attrelid, a.attnum) as comment
      from pg_catalog.pg_attribute a
      join pg_catalog.pg_type t on t.oid = a.atttypid
      cross join lateral (${domainOf("t")}) dom
-     left join pg_catalog.pg_type e
-       on e.typtype = 'e' and e.oid = case when t.typcategory = 'A' then t.typelem else coalesce(dom.base, t.oid) end
+     join pg_catalog.pg_type base on base.oid = coalesce(dom.base, t.oid)
+     left join pg_catalog.pg_type i on base.typcategory = 'A' and i.oid = base.typelem
+     cross join lateral (${domainOf("i")}) item
+     left join pg_catalog.pg_type core on core.oid = item.base
+     left join pg_catalog.pg_type e on e.typtype = 'e' and e.oid = coalesce(core.oid, i.oid, base.oid)
      left join pg_catalog.pg_namespace en on en.oid = e.typnamespace
      left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      left join pg_catalog.pg_collation co on co.oid = a.attcollation and a.attcollation <> t.typcollation
@@ -136,12 +152,14 @@ export function readConstraints(db: Queries, relations: readonly string[]): Prom
          // The list is new in PostgreSQL 15.
          "array(select x::int2 from pg_catalog.jsonb_array_elements_text(nullif(pg_catalog.to_jsonb(c) -> 'confdelsetcols', 'null')) x)",
        )} as "onDeleteColumns",
-       c.confdeltype::text as "onDelete", c.confupdtype::text as "onUpdate", c.condeferred as deferred
+       c.confdeltype::text as "onDelete", c.confupdtype::text as "onUpdate",
+       c.confmatchtype = 'f' and pg_catalog.cardinality(c.conkey) > 1 as "matchFull",
+       c.condeferrable as deferrable, c.condeferred as deferred, pg_catalog.pg_get_constraintdef(c.oid) as definition
      from pg_catalog.pg_constraint c
      left join pg_catalog.pg_index i on c.contype = 'u' and i.indexrelid = c.conindid
      left join pg_catalog.pg_class t on c.contype = 'f' and t.oid = c.confrelid
      left join pg_catalog.pg_namespace tn on tn.oid = t.relnamespace
-     where c.conrelid = any($1::text[]::oid[]) and c.contype in ('p', 'u', 'f', 'c') and c.conparentid = 0
+     where c.conrelid = any($1::text[]::oid[]) and c.contype in ('p', 'u', 'f', 'c', 'x') and c.conparentid = 0
      order by c.conrelid, c.conname`,
     [relations],
   );

@@ -15,6 +15,7 @@ export function describeUnique({ columns, nullsNotDistinct }: UniqueState): stri
 export function describeForeignKey(key: ForeignKeyState): string {
   return [
     `${describeKey(key.columns)} references ${shown(key.table)} ${describeKey(key.references)}`,
+    ...(key.matchFull ? ["match full"] : []),
     ...(key.onDelete === undefined ? [] : [`on delete ${key.onDelete}`]),
     ...(key.onDeleteColumns === undefined ? [] : [describeKey(key.onDeleteColumns)]),
     ...(key.onUpdate === undefined ? [] : [`on update ${key.onUpdate}`]),

@@ -7,7 +7,7 @@ import { joinName } from "../orm/schema/names.js";
 import type { SchemaState, TableState } from "../orm/schema/state.js";
 import * as catalog from "./catalog.js";
 import { catalogName, hasDot, shown } from "./names.js";
-import { tableState } from "./table-state.js";
+import { leftOutOf, tableState } from "./table-state.js";
 
 const introspectOptions = options("introspect", {
   /** The schemas to read; by default those of the search path, without system schemas. */
@@ -28,6 +28,8 @@ export interface UnmanagedTable extends TableState {
 /** The state of a database, and the relations that migrations ignore. */
 export interface Introspection extends SchemaState {
   readonly unmanaged: Readonly<Record<string, UnmanagedTable>>;
+  /** Sentences about parts of a table that its state cannot express, such as exclusion constraints. By table. */
+  readonly leftOut: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The table in which migrations are recorded. */
@@ -61,8 +63,12 @@ export async function readSchemas(
   const indexes = byRelation(await catalog.readIndexes(db, ids));
   const tables: [string, TableState][] = [];
   const unmanaged: [string, UnmanagedTable][] = [];
+  const leftOut: [string, string[]][] = [];
   for (const [name, { id, kind, comment }] of relations) {
-    const state = tableState(name, columns.get(id) ?? [], constraints.get(id) ?? [], indexes.get(id) ?? [], comment);
+    const rows = [columns.get(id) ?? [], constraints.get(id) ?? [], indexes.get(id) ?? []] as const;
+    const state = tableState(name, ...rows, comment);
+    const sentences = leftOutOf(...rows);
+    if (sentences.length > 0) leftOut.push([name, sentences]);
     const other = otherKinds[kind];
     if (other) unmanaged.push([name, { kind: other, ...state }]);
     else tables.push([name, state]);
@@ -71,6 +77,7 @@ export async function readSchemas(
     tables: Object.fromEntries(tables),
     enums: await readEnums(db, schemas, [...columns.values()].flat(), options.tables !== undefined),
     unmanaged: Object.fromEntries(unmanaged),
+    leftOut: Object.fromEntries(leftOut),
   };
 }
 

@@ -10,7 +10,7 @@ import type {
 } from "../orm/schema/state.js";
 import { normalizeType, typeName } from "../orm/schema/type-names.js";
 import type { ColumnRow, ConstraintRow, IndexPartRow, IndexRow } from "./catalog.js";
-import { type CatalogEntry, catalogName, hasDot } from "./names.js";
+import { type CatalogEntry, catalogName, hasDot, shown } from "./names.js";
 import { withoutParentheses } from "./sql-text.js";
 
 /** The state of a table, from the rows of the catalogs that are about it. */
@@ -51,6 +51,28 @@ export function tableState(
   };
 }
 
+/** Sentences about parts of a table that its state cannot express. */
+export function leftOutOf(
+  columns: readonly ColumnRow[],
+  constraints: readonly ConstraintRow[],
+  indexes: readonly IndexRow[],
+): string[] {
+  return [
+    ...columns
+      .filter((row) => row.itemChecked)
+      .map(({ name, itemDomain }) => `The conditions of ${itemDomain} for the items of ${shown(name)} are left out.`),
+    ...constraints
+      .filter((row) => row.kind === "x")
+      .map(({ name, definition }) => `The constraint ${shown(name)} is left out: ${definition}.`),
+    ...constraints
+      .filter(({ kind, deferrable, deferred }) => kind !== "x" && deferrable && !(kind === "f" && deferred))
+      .map(({ name, definition }) => `The constraint ${shown(name)} is not deferrable here: ${definition}.`),
+    ...indexes
+      .filter((row) => !isTold(row))
+      .map(({ name, method }) => `The index ${shown(name)} is left out: its method is ${shown(method)}.`),
+  ];
+}
+
 /** The conditions of a column's domain as checks of its table. A database without the domain has them as such. */
 function domainChecks(table: string, { name, domainChecks: checks }: ColumnRow): [string, string][] {
   return (checks ?? []).map((sql, at) => {
@@ -66,12 +88,23 @@ function columnState(row: ColumnRow): ColumnState {
   return {
     type: normalizeType(row.type),
     ...(row.required ? {} : { nullable: true }),
-    ...(row.expression !== null && !row.generated ? { default: row.expression } : {}),
+    ...(row.expression !== null && !row.generated ? { default: withoutDomain(row.expression, row) } : {}),
     ...(row.identity ? { identity: true } : {}),
     ...(row.expression !== null && row.generated ? { generated: withoutParentheses(row.expression) } : {}),
     ...(row.collation === null ? {} : { collation: row.collation }),
     ...(row.comment === null ? {} : { comment: row.comment }),
   };
+}
+
+/** The default of an array without casts to the domain of its items, as PostgreSQL writes it for the type beneath. */
+function withoutDomain(sql: string, { itemDomain, itemBase }: ColumnRow): string {
+  if (itemDomain === null) return sql;
+  const parts = /'(?:[^']|'')*'|\(('(?:[^']|'')*'::[\w ".]+)\)::([\w$".]+)|::([\w$".]+)(\[\])?/g;
+  return sql.replace(parts, (part, literal?: string, outer?: string, type?: string, dimension?: string) => {
+    if (outer === itemDomain) return literal!;
+    if (type !== itemDomain) return part;
+    return dimension === undefined ? "" : `::${itemBase}${dimension}`;
+  });
 }
 
 const rules: Readonly<Record<string, ReferentialRule>> = {
@@ -91,6 +124,7 @@ function foreignKeyState(row: ConstraintRow): ForeignKeyState {
     ...(onDelete ? { onDelete } : {}),
     ...(onUpdate ? { onUpdate } : {}),
     ...(row.onDeleteColumns ? { onDeleteColumns: row.onDeleteColumns } : {}),
+    ...(row.matchFull ? { matchFull: true } : {}),
     ...(row.deferred ? { deferred: true } : {}),
   };
 }

@@ -108,6 +108,8 @@ export interface ForeignKeyMeta extends Omit<ColumnReference, "column"> {
   readonly indexed: boolean;
   /** The columns that `set null` sets to null; undefined for all. */
   readonly setNull: readonly ColumnMeta[] | undefined;
+  /** True if the database refuses a key of which only some columns are null. */
+  readonly matchFull: boolean;
 }
 
 export interface ColumnMeta {

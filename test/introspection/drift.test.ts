@@ -86,7 +86,6 @@ describeDatabases("databaseDrift", service("postgres"), [...bookshop, ...everyth
       "table books: index books_lower_title_idx is (lower((title)::text)) where year > 0, expected (lower((title)::text))",
       "table books: index books_year_title_idx is missing: (year, title)",
       "table books: index surprise is not expected: unique (year desc nulls last) include (title)",
-      "table notes: the primary key is named notes_key, expected notes_pkey",
       "table books_tags: foreign key books_tags_tag_id_fkey is missing: (tag_id) references tags (id) on delete cascade",
     ]);
   });

@@ -72,6 +72,7 @@ export function compositeCode(
     ...(key.onDelete === "cascade" ? [] : [["onDelete", escaped(key.onDelete ?? "no action")] as const]),
     ...(key.onUpdate === undefined ? [] : [["onUpdate", escaped(key.onUpdate)] as const]),
     ...(key.onDeleteColumns === undefined ? [] : [["setNull", list(key.onDeleteColumns.map(nameOf))] as const]),
+    ...(key.matchFull ? yes("matchFull") : []),
     ...(key.deferred ? yes("deferred") : []),
     ...(name === undefined ? [] : [["constraint", escaped(name)] as const]),
   ];

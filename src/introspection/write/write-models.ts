@@ -4,6 +4,7 @@ import { ValueError } from "../../kit/value-error.js";
 import { splitName } from "../../orm/schema/names.js";
 import type { SchemaState, TableState } from "../../orm/schema/state.js";
 import { tidyState } from "../../orm/schema/tidy.js";
+import { typeName } from "../../orm/schema/type-names.js";
 import type { UnmanagedTable } from "../introspect.js";
 import { escaped, legible, shown } from "../names.js";
 import { type EnumSources, valuesCode, writableEnums } from "./column-type.js";
@@ -24,9 +25,10 @@ export interface WriteModelsOptions {
   readonly names?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A state, with the views and foreign tables that `introspect` found. */
+/** A state, with what `introspect` found beside it. */
 export interface WritableState extends SchemaState {
   readonly unmanaged?: Readonly<Record<string, UnmanagedTable>>;
+  readonly leftOut?: Readonly<Record<string, readonly string[]>>;
 }
 
 const readOptions = checkedOptions<WriteModelsOptions>({ language: is.oneOf("ts", "js"), names: is.object });
@@ -41,6 +43,7 @@ export function writeModels(state: WritableState, options: WriteModelsOptions): 
   const typed = language === "ts";
   const all: Record<string, TableState | UnmanagedTable> = { ...tidyState(state).tables, ...state.unmanaged };
   const { enums, constants, notes } = enumSources(state.enums, all, new Set(Object.values(names)), typed);
+  const leftOut = new Map(Object.entries(state.leftOut ?? {}));
   const drafts = new Map<string, Draft>();
   for (const [table, each] of Object.entries(all)) {
     const draft = draftOf(table, each, enums, typed);
@@ -51,7 +54,7 @@ export function writeModels(state: WritableState, options: WriteModelsOptions): 
   const inGetter = gettersOf(models);
   const relations = relationFields(models, inGetter);
   const classes = [...models.drafts.values()].map((draft) =>
-    classSource(draft, models, inGetter, relations.get(draft.table)!, typed),
+    classSource(draft, models, inGetter, relations.get(draft.table)!, leftOut.get(draft.table) ?? [], typed),
   );
   const needsJson = typed && classes.some((each) => each.includes("field.custom<Json>"));
   const importLine = `import { field, ${needsJson ? "type Json, " : ""}Model } from "stoa/orm";\n`;
@@ -89,6 +92,7 @@ function classSource(
   models: Models,
   inGetter: (from: string, to: string) => boolean,
   relations: readonly RelationField[],
+  leftOut: readonly string[],
   typed: boolean,
 ): string {
   const { columns, nameOf } = models.properties.get(draft.table)!;
@@ -128,7 +132,7 @@ function classSource(
     options.length === 0
       ? `${head}${table}, {\n${fields}}) {}\n`
       : `${head}\n  ${table},\n  {\n${fields}  },\n  ${print(objectCode(options), 2)},\n) {}\n`;
-  return `${[...draft.notes, ...keyNotes, ...notes].map(comment("")).join("")}${body}`;
+  return `${[...draft.notes, ...keyNotes, ...notes, ...leftOut].map(comment("")).join("")}${body}`;
 }
 
 function fieldSource(
@@ -158,7 +162,12 @@ function enumSources(
   const uses = (type: string): number => types.filter((each) => each.replace(/(\[\])+$/, "") === type).length;
   const constants: string[] = [];
   const notes: string[] = [];
-  const sources = writableEnums(enums).map(([type, name, values]) => {
+  const writable = writableEnums(enums);
+  for (const name of Object.keys(enums)) {
+    if (uses(typeName(name)) > 0 && !writable.some(([, each]) => each === name))
+      notes.push(`Migrations do not create the enum ${shown(name)}: a model cannot name it.`);
+  }
+  const sources = writable.map(([type, name, values]) => {
     if (uses(type) === 0) notes.push(`The enum ${shown(name)} is used by no table.`);
     if (uses(type) < 2) return [type, { name, values, code: valuesCode(values) }] as const;
     const constant = valuesName(name, taken);

@@ -146,6 +146,7 @@ const foreignKeyFields = checkedOptions<ForeignKeyState>({
   onDelete: rule,
   onUpdate: rule,
   onDeleteColumns: is.strings,
+  matchFull: is.boolean,
   deferred: is.boolean,
 });
 

@@ -99,6 +99,8 @@ export interface CompositeOptions extends ForeignKeyOptions {
   readonly index?: boolean | undefined;
   /** The fields that `onDelete: "set null"` sets to null; all by default. Needs PostgreSQL 15. */
   readonly setNull?: readonly string[] | undefined;
+  /** True: the fields are all null or none is. By default, a key with one null refers to nothing. */
+  readonly matchFull?: boolean | undefined;
 }
 
 export interface ManyToManyOptions {

@@ -95,6 +95,7 @@ export const ofComposite = checkedOptions<CompositeOptions>({
   onDelete: action,
   onUpdate: action,
   setNull: is.strings,
+  matchFull: is.boolean,
   deferred: is.boolean,
   constraint: is.either(is.boolean, is.text),
 });

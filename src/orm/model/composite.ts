@@ -36,6 +36,7 @@ export function compositeKey(
     onDelete: options.onDelete ?? "cascade",
     onUpdate: options.onUpdate ?? "no action",
     setNull,
+    matchFull: options.matchFull === true,
     deferred: options.deferred === true,
     constraint: options.constraint ?? true,
   };

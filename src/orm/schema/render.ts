@@ -107,6 +107,7 @@ export function checkSql(name: string, sql: string): string {
 export function foreignKeySql(name: string, key: ForeignKeyState): string {
   const only = key.onDeleteColumns === undefined ? "" : ` (${columnList(key.onDeleteColumns)})`;
   const rules = [
+    key.matchFull ? " MATCH FULL" : "",
     key.onDelete === undefined ? "" : ` ON DELETE ${key.onDelete.toUpperCase()}${only}`,
     key.onUpdate === undefined ? "" : ` ON UPDATE ${key.onUpdate.toUpperCase()}`,
     key.deferred ? " DEFERRABLE INITIALLY DEFERRED" : "",

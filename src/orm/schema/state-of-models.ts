@@ -141,6 +141,7 @@ function compositeKeyOf(table: string, key: ForeignKeyMeta): [string, ForeignKey
     onDelete: key.onDelete,
     onUpdate: key.onUpdate,
     ...(key.setNull === undefined ? {} : { onDeleteColumns: namesOf(key.setNull) }),
+    matchFull: key.matchFull,
     deferred: key.deferred,
   };
   return [constraintName(key, table, columns), state];

@@ -28,6 +28,8 @@ export interface ForeignKeyState {
   readonly onUpdate?: ReferentialRule;
   /** The columns that `set null` or `set default` on deletion sets; all of them if absent. Needs PostgreSQL 15. */
   readonly onDeleteColumns?: readonly string[];
+  /** Of several columns, all are null or none is: `match full`. */
+  readonly matchFull?: boolean;
   /** `deferrable initially deferred`. */
   readonly deferred?: boolean;
 }

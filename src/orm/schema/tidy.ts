@@ -57,6 +57,7 @@ export function tidyForeignKey(key: ForeignKeyState): ForeignKeyState {
     onDeleteColumns: key.columns.every((column) => key.onDeleteColumns?.includes(column))
       ? undefined
       : key.onDeleteColumns,
+    matchFull: key.matchFull || undefined,
     deferred: key.deferred || undefined,
   });
 }

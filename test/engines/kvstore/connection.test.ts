@@ -282,6 +282,17 @@ describe.skipIf(!service("redis"))("connections of the key-value store", () => {
     );
   });
 
+  it("A reply that arrived while the event loop was blocked counts, although the time of the call is over", async () => {
+    const kv = await testStore({ poolSize: 1, commandTimeout: 1 });
+    // Sent at once, unlike other calls, which wait for the next turn.
+    const underWay = kv.pipeline((calls) => [calls.incr("a")]);
+    const notYetSent = kv.incr("b");
+    // Longer than any time limit of the connection.
+    const end = performance.now() + 3000;
+    while (performance.now() < end);
+    expect(await Promise.all([underWay, notYetSent])).toEqual([[1], 1]);
+  });
+
   it("A call is not sent twice if its connection breaks before the reply", async () => {
     const { port } = new URL(redisUrl);
     const key = `once:${Math.random()}`;

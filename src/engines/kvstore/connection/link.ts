@@ -1,3 +1,4 @@
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import { KvStoreError } from "../errors.js";
 import { isHopeless, unreachable } from "../translate-error.js";
 import type { RawClient } from "./raw-client.js";
@@ -14,22 +15,28 @@ export class Link {
   #lastError: unknown = null;
   #closed = false;
 
-  constructor(client: RawClient, address: string) {
+  /** With `handshakeMs` a connection is given up whose handshake takes longer: `open` bounds only the first one. */
+  constructor(client: RawClient, address: string, handshakeMs?: number) {
     this.client = client;
     this.#address = address;
     // Without a listener ioredis prints errors; a cluster tells the reason with the error of a node.
     client.on("error", (error: unknown) => this.#note(error));
     client.on("node error", (error: unknown) => this.#note(error));
     // Errors of the handshake come after it: they are the newest again.
+    let stop = (): void => undefined;
     client.on("connect", () => {
       this.#lastError = null;
+      if (handshakeMs === undefined) return;
+      stop = timeLimit(handshakeMs, () => client.stream?.destroy(new Error("no reply in time")));
     });
     client.on("ready", () => {
+      stop();
       this.#epoch++;
       this.#wasReady = true;
       this.#failures = 0;
     });
     client.on("close", () => {
+      stop();
       if (this.#wasReady) this.#wasReady = false;
       else this.#failures++;
     });
@@ -72,7 +79,7 @@ export class Link {
     const { client } = this;
     return new Promise((resolve, reject) => {
       const finish = (error: KvStoreError | null): void => {
-        clearTimeout(timer);
+        stop();
         client.off("ready", onReady);
         client.off("end", fail);
         client.off("error", onError);
@@ -86,7 +93,7 @@ export class Link {
       const onError = (error: unknown): void => {
         if (isHopeless(error)) fail();
       };
-      const timer = setTimeout(fail, milliseconds);
+      const stop = timeLimit(milliseconds, fail);
       client.on("ready", onReady);
       client.on("end", fail);
       client.on("error", onError);

@@ -1,4 +1,5 @@
 import { milliseconds } from "../../../kit/duration.js";
+import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { CallOptions, CommandRunner } from "../commands/runner.js";
 import type { KvStoreConfig } from "../config.js";
 import { KvStoreError } from "../errors.js";
@@ -71,20 +72,20 @@ export class PoolRunner implements CommandRunner {
   }
 
   /**
-   * Sends on a shared connection. The time is bounded here too: ioredis bounds that of each attempt in a cluster, and
-   * counts from the sending of an automatic pipeline, which waits for the one before it.
+   * Sends on a shared connection. The time is bounded here: ioredis does so for each attempt in a cluster, counts from the sending
+   * of an automatic pipeline, which waits for the one before it, and takes the time of a blocked event loop for that of the server.
    */
   #send<T>(call: string, send: (link: Link) => Promise<T>, args: readonly Argument[]): Promise<T> {
     return new Promise((resolve, reject) => {
       // A rejection, as everything that is thrown here.
       const link = this.#pool.choose();
       const { epoch } = link;
-      const timer = setTimeout(() => {
+      const stop = timeLimit(this.#commandMs, () => {
         const message = `the key-value store at ${this.#config.address} did not reply to ${call} in time`;
         fail(new KvStoreError("TIMEOUT", message));
-      }, this.#commandMs);
+      });
       const fail = (error: unknown): void => {
-        clearTimeout(timer);
+        stop();
         const translated = translateError(error, call, this.#config.address, link.lastError);
         // The reply may still come, or never: then each call after it would get the reply of another.
         if (translated.code === "TIMEOUT") {
@@ -95,7 +96,7 @@ export class PoolRunner implements CommandRunner {
         reject(translated);
       };
       send(link).then((reply) => {
-        clearTimeout(timer);
+        stop();
         resolve(reply);
       }, fail);
     });

@@ -1,3 +1,5 @@
+import { milliseconds } from "../../../kit/duration.js";
+import { within } from "../../../kit/time/within.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 import { isHopeless, partOfCluster } from "../translate-error.js";
@@ -18,7 +20,12 @@ export class LinkPool {
     const count = config.poolSize;
     this.#links = Array.from(
       { length: count },
-      () => new Link(createRawClient(ioredis, config, "shared"), config.address),
+      () =>
+        new Link(
+          createRawClient(ioredis, config, "shared"),
+          config.address,
+          milliseconds(config.commandTimeout) + 1000,
+        ),
     );
   }
 
@@ -69,7 +76,11 @@ export class LinkPool {
   /** Without `clusterMode` each key of another server would fail with MOVED. A cluster of one server has all keys. */
   async #refuseCluster(): Promise<void> {
     const asked = invoke(this.#links[0]!.client, "cluster", ["info"], false) as Promise<unknown>;
-    const info = await asked.catch(() => ""); // a server without a cluster refuses the call
+    // A server without a cluster refuses the call.
+    const info = await within(
+      asked.catch(() => ""),
+      milliseconds(this.#config.commandTimeout),
+    );
     const [, size = 0] = /^cluster_size:(\d+)/m.exec(String(info)) ?? [];
     if (Number(size) > 1) throw partOfCluster(this.#config.address);
   }

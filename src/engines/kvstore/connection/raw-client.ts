@@ -65,11 +65,6 @@ export function createRawClient(
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(tls !== null && { tls: { ...tls } as object }),
-    ...(bounded && {
-      commandTimeout,
-      // A server that has gone silent: the connection is given up, so that the next calls fail at once.
-      socketTimeout: commandTimeout + 1000,
-    }),
     ...(kind === "subscriber" && { commandTimeout }),
     // Replies have one shape only then, and older servers know it too.
     protocol: 2 as const,
@@ -95,10 +90,13 @@ export function createRawClient(
     } satisfies import("ioredis").RedisOptions & { [contained]: true };
     return new Redis(options) as RawClient;
   }
+  // Calls are bounded by their runner, which leaves out a blocked event loop. In a cluster the connections are left to ioredis:
+  // that to a server which has gone silent is given up, so that the next calls fail at once.
+  const limits = bounded && { commandTimeout, socketTimeout: commandTimeout + 1000 };
   const options = {
     lazyConnect: true,
     // Measured with a master that is killed under load: see docs/kvstore.md.
-    redisOptions: { ...connection, maxRetriesPerRequest: 1 },
+    redisOptions: { ...connection, ...limits, maxRetriesPerRequest: 1 },
     slotsRefreshTimeout: Math.min(connectTimeout, 1000),
     slotsRefreshInterval: 15_000,
     clusterRetryStrategy: pauseBefore,
