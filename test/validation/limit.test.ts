@@ -48,8 +48,8 @@ async function locations(url: string, body: unknown): Promise<Issue["loc"][]> {
 
 const wrong = Array(20).fill("x");
 
-describe("The number of errors in a response", () => {
-  it.each([{ validateLimit: 3 }, { validate_limit: 3 }])("is at most that of %o", async (limit) => {
+describe("validateLimit", () => {
+  it.each([{ validateLimit: 3 }, { validate_limit: 3 }])("A response has at most as many errors as %o allows", async (limit) => {
     const app = shops();
     const { url } = await app.run({ exit: false, port: 0, logs: false, ...limit });
     try {
@@ -79,7 +79,7 @@ describe("The number of errors in a response", () => {
     }
   });
 
-  it("can be above 1000, which is the default", async () => {
+  it("A response has 1000 errors by default, and more if the limit is higher", async () => {
     const many = Array(5000).fill("x");
     for (const [limit, count] of [
       [{}, 1000],
@@ -95,7 +95,7 @@ describe("The number of errors in a response", () => {
     }
   });
 
-  it("is at least one", async () => {
+  it("The limit of errors is at least one", async () => {
     await expect(new App().run({ exit: false, port: 0, validateLimit: 0 })).rejects.toThrow("validateLimit");
   });
 });
