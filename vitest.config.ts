@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -66,6 +67,8 @@ export default defineConfig({
     // Node looks for .js first. With another order the sources and the tests would load two forms of one package.
     extensions: [".js", ".mjs", ".ts", ".json"],
     alias: [
+      // Exactly the file that Node takes for the sources: the other form of the package does not know its schemas.
+      { find: /^graphql$/, replacement: createRequire(import.meta.url).resolve("graphql") },
       { find: /^stoa$/, replacement: source("entry/index.ts") },
       { find: /^stoa\/(.+)$/, replacement: source("entry/$1.ts") },
     ],

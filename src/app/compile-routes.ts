@@ -36,6 +36,7 @@ export interface CompileParts extends RouteParts {
   readonly onError: OnError;
   readonly logger: Logger;
   readonly requestTimeout: number;
+  readonly validateLimit: number | undefined;
   /** Loaded where a route has schemas of its input. */
   readonly validation: OnDemand["validation"];
   /** Loaded where a route has a schema of its response. */
@@ -94,7 +95,12 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
   const owner = ownerOf(definition);
   const onError = pointing(parts.onError, definition);
   const steps: Step[] = [];
-  const validation = parts.validation?.validationStep(options, owner, parsePattern(path).paramNames);
+  const validation = parts.validation?.validationStep(
+    options,
+    owner,
+    parsePattern(path).paramNames,
+    parts.validateLimit,
+  );
   if (validation) steps.push(validation);
   if (options.inject) steps.push(parts.container.step(options.inject, owner));
   let handler = websocket ? parts.websocket(definition) : (definition.handler as AnyHandler);

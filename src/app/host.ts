@@ -251,7 +251,7 @@ export class AppHost extends StoreRegistry implements Host, RunTarget, RouteSink
   };
 
   async #compile(): Promise<void> {
-    const { debug, requestTimeout } = this.#settings;
+    const { debug, requestTimeout, validateLimit } = this.#settings;
     for (const label of this.unmade.labels()) {
       this.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
     }
@@ -266,6 +266,7 @@ export class AppHost extends StoreRegistry implements Host, RunTarget, RouteSink
       onError: createOnError(this.exceptions, this, errorPage?.developmentPages(this.#listedRoutes()) ?? null),
       logger: this.logger,
       requestTimeout,
+      validateLimit,
       ...onDemand,
       websocket: (route: RouteDefinition) =>
         websocket!.websocketEndpoint(route.handler, route.options as SocketOptions, this.sockets),

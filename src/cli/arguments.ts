@@ -14,6 +14,8 @@ export interface OptionSpec {
   readonly short?: string;
   /** A switch that is on by itself: the help shows how to turn it off. */
   readonly on?: boolean;
+  /** An option of other commands that this one stands for here. */
+  readonly insteadOf?: string;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
@@ -96,7 +98,9 @@ function readFlag(owner: string, argument: string, specs: OptionSpecs): Flag {
   const positive = camelCase(text.replace(/^no-/, "").replaceAll("-", "_"));
   if (text.startsWith("no-") && specs[positive]?.kind === "switch") return { name: positive, negated: true, attached };
   const shown = argument.split("=", 1)[0]!;
-  throw new ValueError(`unknown option '${shown}' of ${owner}${didYouMean(shown, flagsOf(specs))}`);
+  const [instead, spec] = Object.entries(specs).find(([, { insteadOf }]) => insteadOf === name) ?? [];
+  const cure = spec ? `: it takes ${flagOf(instead!)} ${spec.value}` : didYouMean(shown, flagsOf(specs));
+  throw new ValueError(`unknown option '${shown}' of ${owner}${cure}`);
 }
 
 function flagsOf(specs: OptionSpecs): string[] {

@@ -16,11 +16,16 @@ export const configOption = {
 } as const satisfies OptionSpecs;
 
 export const modelsOption = {
-  models: { kind: "list", value: "FILE", help: "a module whose exported models are taken; may be given several times" },
+  models: {
+    kind: "list",
+    value: "FILE",
+    help: "a module whose exported models are taken; may be given several times",
+    insteadOf: "app",
+  },
 } as const satisfies OptionSpecs;
 
 export const databaseOption = {
-  database: { kind: "text", value: "URL", help: "the database (DATABASE_URL in the environment)" },
+  database: { kind: "text", value: "URL", help: "the database (DATABASE_URL in the environment)", insteadOf: "app" },
 } as const satisfies OptionSpecs;
 
 export const migrationsOption = {

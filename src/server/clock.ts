@@ -1,5 +1,8 @@
 import type { ServerLimits } from "./limits.js";
 
+/** Milliseconds that a draining server waits for the first request of a connection that it has just accepted. */
+export const firstRequestGrace = 500;
+
 /**
  * Counts ticks, about one a second, for all connections of a server. Deadlines are counted in ticks, not read off a
  * clock: no timer and no clock reading per request, and an event loop that was blocked does not make clients late.
@@ -22,6 +25,11 @@ export class Clock {
   /** The number of ticks after which so many seconds are over. */
   ticksFor(seconds: number): number {
     return Math.ceil((seconds * 1000) / this.#interval);
+  }
+
+  /** True if a connection of that tick may still be about to send its first request. Browsers and others keep spare ones. */
+  isNew(since: number): boolean {
+    return this.tick - since <= this.ticksFor(firstRequestGrace / 1000);
   }
 
   start(): void {

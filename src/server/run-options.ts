@@ -20,6 +20,8 @@ const processFields = {
   path: option(is.text),
   /** Time that a handler may take before 504; 0 for no limit. Default 30 seconds. */
   requestTimeout: option.duration("30s", 0, longestTimer),
+  /** The most errors that validation reports for one request; a model looks no further. Default 1000. */
+  validateLimit: option(is.integer(1), 1000),
   /** Time from the signal to stop until the process is gone, whatever clients do. Default 10 seconds. */
   shutdownTimeout: option.duration("10s", 0, longestTimer),
   /**
@@ -124,6 +126,7 @@ export function planRun(
       debug,
       logs: given.logs ?? (debug ? true : undefined),
       requestTimeout: given.requestTimeout,
+      validateLimit: given.validateLimit,
       workers,
       host,
       maxBodyMemory: given.maxBodyMemory,

@@ -11,6 +11,8 @@ export interface RunSettings {
   readonly logs: boolean | undefined;
   /** Seconds a handler may take before 504. */
   readonly requestTimeout: number;
+  /** The most issues that validation reports for one request; undefined for the default. */
+  readonly validateLimit?: number;
   /** Worker processes that serve the same address. */
   readonly workers: number;
   /** The host that the server binds to; undefined where `run` does not serve: under `fetch` and in tests. */

@@ -18,9 +18,6 @@ export type Dispatch = (request: Request) => Response | Promise<Response>;
 /** Connections that the system holds until they are accepted. */
 export const backlog = 1024;
 
-/** Milliseconds that a draining server waits for the first request of a connection that it has just accepted. */
-export const firstRequestGrace = 500;
-
 export interface TransportOptions extends ServerLimits {
   readonly tls: TlsOptions | null;
   /** Called with the server of TLS connections, before it listens. */

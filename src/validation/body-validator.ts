@@ -8,7 +8,8 @@ import type { JsonSchema } from "./json-schema.js";
 export const bodyValidatorSymbol: unique symbol = Symbol.for("stoa.bodyValidator");
 
 export interface BodyValidator<Output = unknown> {
-  [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<Output> | Promise<BodyResult<Output>>;
+  /** `limit` is the most issues that are reported. */
+  [bodyValidatorSymbol](bytes: Uint8Array, limit?: number): BodyResult<Output> | Promise<BodyResult<Output>>;
 }
 
 export type BodyResult<Output> =

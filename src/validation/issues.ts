@@ -20,22 +20,27 @@ export class ValidationError extends HttpError {
 }
 
 /** The most mistakes that a response lists: a long list of wrong items must not become a response many times its size. */
-const maxIssues = 1000;
+export const maxIssues = 1000;
 
 /** The issues of a schema library in the framework's form; `place` is the source of the input. */
-export function toIssues(place: string, issues: readonly SchemaIssue[], input: unknown): Issue[] {
+export function toIssues(
+  place: string,
+  issues: readonly SchemaIssue[],
+  input: unknown,
+  limit: number = maxIssues,
+): Issue[] {
   const found: Issue[] = [];
   const texts = new Map<unknown, readonly string[]>();
   for (const issue of issues) {
-    if (found.length >= maxIssues) break;
+    if (found.length >= limit) break;
     const loc = [place, ...(issue.path ?? []).map((part) => keyOf(typeof part === "object" ? part.key : part))];
     const type = typeOf(issue);
-    const keys = unrecognizedKeys(issue);
+    const keys = unrecognizedKeys(issue, limit);
     // One issue for each, where it is; the library's message would quote them all.
     if (keys) for (const key of keys) found.push({ loc: [...loc, key], msg: "Unrecognized key", type });
     else found.push({ loc, msg: safeMessage(issue, input, texts), type });
   }
-  return found.slice(0, maxIssues);
+  return found.slice(0, limit);
 }
 
 function typeOf(issue: SchemaIssue): string {
@@ -44,9 +49,9 @@ function typeOf(issue: SchemaIssue): string {
 }
 
 /** zod's, of an object that takes no others than its own. */
-function unrecognizedKeys(issue: SchemaIssue & { readonly keys?: unknown }): string[] | undefined {
+function unrecognizedKeys(issue: SchemaIssue & { readonly keys?: unknown }, limit: number): string[] | undefined {
   const isList = issue.code === "unrecognized_keys" && Array.isArray(issue.keys);
-  return isList ? (issue.keys as unknown[]).slice(0, maxIssues).map(String) : undefined;
+  return isList ? (issue.keys as unknown[]).slice(0, limit).map(String) : undefined;
 }
 
 function keyOf(key: PropertyKey): string | number {

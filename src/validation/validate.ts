@@ -7,7 +7,7 @@ import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
 import { type BodyResult, type BodyValidator, bodyValidatorSymbol, isBodyValidator } from "./body-validator.js";
 import { inputReader } from "./inputs.js";
-import { type Issue, toIssues, ValidationError } from "./issues.js";
+import { type Issue, maxIssues, toIssues, ValidationError } from "./issues.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import { isStandardSchema, type SchemaResult, type StandardSchema } from "./standard-schema.js";
 
@@ -26,17 +26,21 @@ type Check = (request: Request) => Outcome | Promise<Outcome>;
 /** The order of the issues in a response. */
 const places: readonly Place[] = ["params", "query", "headers", "body", "form"];
 
-/** The step that validates the input of a route, or null if the route has no schema. All mistakes are reported together. */
+/**
+ * The step that validates the input of a route, or null if the route has no schema. All mistakes are reported together, up to
+ * `limit`.
+ */
 export function validationStep(
   options: Schemas & { readonly stream?: boolean; readonly anyContentType?: boolean },
   owner: string,
   paramNames: readonly string[] = [],
+  limit: number = maxIssues,
 ): Step | null {
   const given = places.filter((place) => options[place] !== undefined);
   if (given.length === 0) return null;
   checkPlaces(given, options.stream === true, owner);
   if (isStandardSchema(options.params)) checkParams(options.params, paramNames, owner);
-  const checks = given.map((place) => checkOf(place, options[place], owner, options.anyContentType !== true));
+  const checks = given.map((place) => checkOf(place, options[place], owner, limit, options.anyContentType !== true));
   return (request, injected) => {
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
     let waiting = false;
@@ -51,8 +55,8 @@ export function validationStep(
       if (waiting) void Promise.allSettled(outcomes);
       throw error;
     }
-    if (!waiting) return collect(given, outcomes as Outcome[], injected);
-    return Promise.all(outcomes).then((settled) => collect(given, settled, injected));
+    if (!waiting) return collect(given, outcomes as Outcome[], injected, limit);
+    return Promise.all(outcomes).then((settled) => collect(given, settled, injected, limit));
   };
 }
 
@@ -80,28 +84,28 @@ function checkParams(schema: StandardSchema, names: readonly string[], owner: st
 }
 
 /** `typed`: a body must say that it is JSON. */
-function checkOf(place: Place, schema: unknown, owner: string, typed: boolean): Check {
-  if (place === "body" && isBodyValidator(schema)) return modelCheck(schema, typed);
+function checkOf(place: Place, schema: unknown, owner: string, limit: number, typed: boolean): Check {
+  if (place === "body" && isBodyValidator(schema)) return modelCheck(schema, limit, typed);
   if (!isStandardSchema(schema)) {
     throw new ValueError(`'${place}' of ${owner} must be a schema (zod, valibot, arktype ...), not ${show(schema)}`);
   }
-  if (place === "body") return bodyCheck(schema, typed);
+  if (place === "body") return bodyCheck(schema, limit, typed);
   const read = inputReader(place, schema);
   const standard = schema["~standard"];
   return (request) => {
     const input = read(request);
-    return settle(place, standard.validate(input), input);
+    return settle(place, standard.validate(input), input, limit);
   };
 }
 
 /** A missing body is `undefined` for a schema that accepts it, else 400. */
-function bodyCheck(schema: StandardSchema, typed: boolean): Check {
+function bodyCheck(schema: StandardSchema, limit: number, typed: boolean): Check {
   const standard = schema["~standard"];
   return (request) => {
     if (request.bytes().length > 0) {
       if (typed) requireJsonType(request.source);
       const input = jsonOf(request);
-      return settle("body", standard.validate(input), input);
+      return settle("body", standard.validate(input), input, limit);
     }
     const result = standard.validate(undefined);
     return result instanceof Promise ? result.then(orEmptyBody) : orEmptyBody(result);
@@ -124,10 +128,10 @@ function orEmptyBody(result: SchemaResult<unknown>): Outcome {
 }
 
 /** A validator that reads the bytes itself is given JSON only. */
-function modelCheck(model: BodyValidator, typed: boolean): Check {
+function modelCheck(model: BodyValidator, limit: number, typed: boolean): Check {
   return (request) => {
     if (typed || request.strictJson) requireJsonType(request.source);
-    return model[bodyValidatorSymbol](request.bytes());
+    return model[bodyValidatorSymbol](request.bytes(), limit);
   };
 }
 
@@ -135,16 +139,17 @@ function settle(
   place: Place,
   result: SchemaResult<unknown> | Promise<SchemaResult<unknown>>,
   input: unknown,
+  limit: number,
 ): Outcome | Promise<Outcome> {
-  if (result instanceof Promise) return result.then((settled) => outcomeOf(place, settled, input));
-  return outcomeOf(place, result, input);
+  if (result instanceof Promise) return result.then((settled) => outcomeOf(place, settled, input, limit));
+  return outcomeOf(place, result, input, limit);
 }
 
-function outcomeOf(place: Place, result: SchemaResult<unknown>, input: unknown): Outcome {
-  return result.issues ? { issues: toIssues(place, result.issues, input), status: 422 } : result;
+function outcomeOf(place: Place, result: SchemaResult<unknown>, input: unknown, limit: number): Outcome {
+  return result.issues ? { issues: toIssues(place, result.issues, input, limit), status: 422 } : result;
 }
 
-function collect(given: readonly Place[], outcomes: readonly Outcome[], injected: Injected): void {
+function collect(given: readonly Place[], outcomes: readonly Outcome[], injected: Injected, limit: number): void {
   let issues: Issue[] | undefined;
   let status = 0;
   for (let i = 0; i < given.length; i++) {
@@ -154,5 +159,5 @@ function collect(given: readonly Place[], outcomes: readonly Outcome[], injected
       status = Math.max(status, outcome.status);
     } else injected[given[i]!] = outcome.value;
   }
-  if (issues) throw new ValidationError(issues, status);
+  if (issues) throw new ValidationError(issues.slice(0, limit), status);
 }

@@ -41,6 +41,16 @@ describe("stoa", patient, () => {
     ],
     [["migrate", "up", "--database", "pglite:"], 1, /^stoa: the folder of migrations .*migrations is not there/],
     [["migrate", "make"], 1, /^stoa: no models: give --models FILE, or name them in stoa.config.ts\n$/],
+    [
+      ["migrate", "make", "--app", "x.ts"],
+      1,
+      /^stoa: unknown option '--app' of stoa migrate make: it takes --models FILE\n$/,
+    ],
+    [
+      ["migrate", "up", "--app", "x.ts"],
+      1,
+      /^stoa: unknown option '--app' of stoa migrate up: it takes --database URL\n$/,
+    ],
     [["migrate", "make", "--models", "x.ts"], 1, /^stoa: the module of models .*x\.ts is not there\n$/],
     [["migrate", "up", "--config", "x.ts"], 1, /^stoa: the config file .*x\.ts is not there\n$/],
     [["migrate", "down", "--steps", "0"], 1, /^stoa: --steps must be at least 1\n$/],

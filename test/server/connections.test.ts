@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Duplex, duplexPair } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Response } from "../../src/http/response.js";
 import { createNodeListener, createNodeUpgradeListener } from "../../src/server/node/transport.js";
 import { Client, echo, get, openClient, parseResponses, settle, start, transports } from "./support.js";
@@ -93,6 +93,18 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     late.send(get("/"));
     expect(await late.responses(1)).toMatchObject([{ status: 200, headers: { connection: "close" } }]);
     await drained;
+  });
+
+  it("Draining does not wait for the first request of a connection that was accepted long ago", async () => {
+    // Time passes only where the test says so: the grace for new connections never ends.
+    vi.useFakeTimers({ toFake: ["setInterval", "setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { transport, client } = await start(factory, hello);
+    const silent = await client();
+    while (transport.connections === 0) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(3000);
+    await transport.drain();
+    expect(await silent.readToEnd()).toBe("");
   });
 
   it("Draining waits for requests in flight, closes idle connections, and accepts no new ones", async () => {

@@ -5,12 +5,16 @@ import type { RateLimiter, RateLimitStore, RatePolicy, RateVerdict } from "../..
 import { takeOf } from "../../batteries/rate-limit/token-buckets.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { maxLocks, type SharedMemory, stateAt } from "../../server/process/shared-memory.js";
-import { ExchangeError } from "../../server/worker-messages/messages.js";
 
 /** Clients of one set. One that finds no place in its set is counted by messages. */
 const ways = 16;
 /** Milliseconds within which a request that is counted by messages is counted, or fails. */
 const messageTime = 5000;
+/**
+ * Milliseconds that a request waits for a lock before it is counted by messages. A busy system lets a process that holds one
+ * wait for less.
+ */
+const lockTime = 500;
 /** Keys whose hash a process knows. */
 const knownKeys = 20_000;
 
@@ -73,6 +77,8 @@ export class SharedRateLimiter implements RateLimiter {
   readonly #spots = new RecentMap<Spot>(knownKeys, Number.POSITIVE_INFINITY);
   readonly #words: Int32Array;
   readonly #numbers: Float64Array;
+  /** The locks that a process held for longer: until they are free, requests do not wait for them. */
+  readonly #stuck = new Set<number>();
   /** Used again for each request. */
   readonly #window: Window = { total: 0, log: [] };
 
@@ -90,7 +96,10 @@ export class SharedRateLimiter implements RateLimiter {
   take(key: string, limit: number, cost = 1): RateVerdict | Promise<RateVerdict> {
     const spot = this.#spotOf(key);
     const lock = spot.set % maxLocks;
-    if (!this.#memory.lock(lock)) return this.#takeLater(key, limit, cost);
+    if (!this.#memory.lock(lock)) {
+      return this.#stuck.has(lock) ? this.#messages.take(key, limit, cost) : this.#takeLater(key, limit, cost, lock);
+    }
+    if (this.#stuck.size > 0) this.#stuck.delete(lock);
     let verdict: RateVerdict | null;
     try {
       verdict = this.#count(spot, limit, cost);
@@ -100,16 +109,19 @@ export class SharedRateLimiter implements RateLimiter {
     return verdict ?? this.#messages.take(key, limit, cost);
   }
 
-  /** Another process has the lock and does not run; if it was killed, the supervisor releases the lock. */
-  async #takeLater(key: string, limit: number, cost: number): Promise<RateVerdict> {
-    const lock = this.#spotOf(key).set % maxLocks;
-    for (const end = this.#memory.now() + messageTime; this.#memory.now() < end; ) {
+  /**
+   * Another process has the lock and does not run. If it was killed, the supervisor releases the lock. If it is stopped, the
+   * request is counted by messages: the memory and the supervisor then allow up to `limit` requests each.
+   */
+  async #takeLater(key: string, limit: number, cost: number, lock: number): Promise<RateVerdict> {
+    for (const end = this.#memory.now() + lockTime; this.#memory.now() < end; ) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       if (!this.#memory.lock(lock)) continue;
       this.#memory.unlock(lock);
       return this.take(key, limit, cost);
     }
-    throw new ExchangeError("another worker holds a lock, and does not run");
+    this.#stuck.add(lock);
+    return this.#messages.take(key, limit, cost);
   }
 
   /** Null if the client is counted by messages. */

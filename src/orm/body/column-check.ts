@@ -29,7 +29,7 @@ export function columnCheck(type: ColumnType): ColumnCheck {
   return { check, onNull: onNull as Refusal, exact: isExact(type) };
 }
 
-const nothing = { nulls: false, overflow: false };
+const nothing = { nulls: false, overflow: false, limit: 1 };
 
 function checkFor(type: ColumnType): Check {
   switch (type.kind) {

@@ -11,7 +11,7 @@ export interface JsonBody extends BodyTraits {
 }
 
 /** Reads a body; undefined if it is not exactly one acceptable JSON document. */
-export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | undefined {
+export function readJsonBody(bytes: Uint8Array, exactly: boolean, limit: number): JsonBody | undefined {
   if (!isUtf8(bytes)) return undefined;
   const text = utf8Of(bytes);
   const found = findForbidden(bytes);
@@ -29,6 +29,7 @@ export function readJsonBody(bytes: Uint8Array, exactly: boolean): JsonBody | un
     exact: exactly && mayLoseDigits(text) ? parseExactly(text) : value,
     nulls: text.includes("\\u0000"),
     overflow: found === "number",
+    limit,
   };
 }
 

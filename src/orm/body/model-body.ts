@@ -1,17 +1,16 @@
 import { isRecord } from "../../kit/own-property.js";
 import type { BodyResult } from "../../validation/body-validator.js";
-import type { Issue } from "../../validation/issues.js";
+import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import { maxItemIssues } from "./checks/values.js";
 import { type ColumnCheck, columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
 import { Refusal } from "./refusal.js";
 
 /**
- * Reads a body of a model. The result is the values of the columns by property name, or all issues in the order of the
- * fields.
+ * Reads a body of a model. The result is the values of the columns by property name, or the issues in the order of the
+ * fields, up to `limit`.
  */
-export type ModelBodyReader = (bytes: Uint8Array) => BodyResult<Record<string, unknown>>;
+export type ModelBodyReader = (bytes: Uint8Array, limit?: number) => BodyResult<Record<string, unknown>>;
 
 const readers = {
   whole: new WeakMap<ModelMeta, ModelBodyReader>(),
@@ -47,8 +46,8 @@ function compile(meta: ModelMeta, partial: boolean): ModelBodyReader {
   const fields = bodyFields(meta.columns, partial);
   const exactly = fields.some((field) => field.exact);
   const notObject = refused([noObject(meta, ["body"])]);
-  return (bytes) => {
-    const body = readJsonBody(bytes, exactly);
+  return (bytes, limit = maxIssues) => {
+    const body = readJsonBody(bytes, exactly, limit);
     if (body === undefined) return invalidJson;
     return isRecord(body.value) ? readFields(fields, body) : notObject;
   };
@@ -78,6 +77,7 @@ export function readFields(fields: readonly BodyField[], body: JsonBody): BodyRe
   const values: Record<string, unknown> = {};
   let issues: Issue[] | undefined;
   for (const field of fields) {
+    if (issues && issues.length >= body.limit) break;
     const key = sentKey(field, value);
     if (key === undefined) {
       if (field.missing) (issues ??= []).push(field.missing);
@@ -85,10 +85,10 @@ export function readFields(fields: readonly BodyField[], body: JsonBody): BodyRe
     }
     const given = (field.exact ? exact : value)[key];
     const result = given === null ? (field.nullable ? null : field.onNull) : field.check(given, body);
-    if (result instanceof Refusal) (issues ??= []).push(...issuesOf([key], result).slice(0, maxItemIssues));
+    if (result instanceof Refusal) issues = [...(issues ?? []), ...issuesOf([key], result)];
     else values[field.attribute] = result;
   }
-  return issues ? refused(issues) : { value: values };
+  return issues ? refused(issues.slice(0, body.limit)) : { value: values };
 }
 
 function sentKey({ keys }: BodyField, body: Record<string, unknown>): string | undefined {
@@ -98,7 +98,7 @@ function sentKey({ keys }: BodyField, body: Record<string, unknown>): string | u
 
 export function issuesOf(loc: readonly (string | number)[], { type, msg, items }: Refusal): Issue[] {
   if (items === undefined) return [{ loc, msg, type }];
-  return [...items].slice(0, maxItemIssues).flatMap(([index, item]) => issuesOf([...loc, index], item));
+  return [...items].flatMap(([index, item]) => issuesOf([...loc, index], item));
 }
 
 export function refused(issues: readonly Issue[]): BodyResult<never> {

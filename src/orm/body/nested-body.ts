@@ -9,20 +9,27 @@ import {
   jsonSchemaSymbol,
   type NamedJsonSchema,
 } from "../../validation/body-validator.js";
-import type { Issue } from "../../validation/issues.js";
+import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { JsonSchema } from "../../validation/json-schema.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
-import { type BodyField, bodyFields, invalidJson, issuesOf, noObject, readFields, refused } from "./model-body.js";
+import {
+  type BodyField,
+  bodyFields,
+  invalidJson,
+  issuesOf,
+  type ModelBodyReader,
+  noObject,
+  readFields,
+  refused,
+} from "./model-body.js";
 import { modelSchema } from "./model-schema.js";
 import type { CheckedNested, NestedBody } from "./nested-body-types.js";
 import { Refusal } from "./refusal.js";
 
 /** The largest number of related rows in one body. */
 const maxRows = 1000;
-/** The largest number of issues in one response. */
-const maxIssues = 1000;
 
 /**
  * A body of a model together with these to-many relations: `{ body: nested(Author, "books", "books__tags") }`. Clients
@@ -35,12 +42,12 @@ export function nested<M extends object, const P extends string>(
   if (typeof model !== "function" || !("meta" in model))
     throw new ValueError(`nested() takes a model's class, not ${show(model)}`);
   if (paths.length === 0) throw new ValueError("nested() takes the names of relations");
-  let reader: ((bytes: Uint8Array) => BodyResult<Record<string, unknown>>) | undefined;
+  let reader: ModelBodyReader | undefined;
   const allowed = (): Allowed => allowedIn(model.meta, paths as readonly string[]);
   return {
-    [bodyValidatorSymbol](bytes) {
+    [bodyValidatorSymbol](bytes, limit) {
       reader ??= compile(allowed());
-      return reader(bytes) as BodyResult<NestedBody<M, P>>;
+      return reader(bytes, limit) as BodyResult<NestedBody<M, P>>;
     },
     [jsonSchemaSymbol]: () => nestedSchema(allowed()),
   };
@@ -69,15 +76,15 @@ interface Found {
   rows: number;
 }
 
-function compile(allowed: Allowed): (bytes: Uint8Array) => BodyResult<Record<string, unknown>> {
+function compile(allowed: Allowed): ModelBodyReader {
   const read = rowReader(allowed, undefined);
-  return (bytes) => {
-    const body = readJsonBody(bytes, true);
+  return (bytes, limit = maxIssues) => {
+    const body = readJsonBody(bytes, true, limit);
     if (body === undefined) return invalidJson;
     if (!isRecord(body.value)) return refused([noObject(allowed.meta, ["body"])]);
     const found: Found = { issues: [], rows: 0 };
     const value = read(body, [], found) as Record<string, unknown>;
-    return found.issues.length > 0 ? refused(found.issues.slice(0, maxIssues)) : { value };
+    return found.issues.length > 0 ? refused(found.issues.slice(0, limit)) : { value };
   };
 }
 
@@ -92,10 +99,9 @@ function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined)
   });
   return (body, loc, found) => {
     // The body is refused, with as many issues as a response may have: nothing more is checked.
-    if (found.issues.length >= maxIssues) return {};
+    if (found.issues.length >= body.limit) return {};
     const result = readFields(fields, body);
-    if (result.issues !== undefined)
-      found.issues.push(...result.issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc] })));
+    for (const issue of result.issues ?? []) found.issues.push({ ...issue, loc: [...loc, ...issue.loc] });
     const values: Record<string, unknown> = result.issues === undefined ? result.value : {};
     for (const [name, read] of readers) {
       const { value, exact } = body as { value: Record<string, unknown>; exact: Record<string, unknown> };
@@ -134,7 +140,7 @@ function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
       return null;
     }
     const result = key.check(key.exact ? body.exact : body.value, body);
-    if (result instanceof Refusal) found.issues.push(...issuesOf(loc, result));
+    if (result instanceof Refusal) for (const issue of issuesOf(loc, result)) found.issues.push(issue);
     return result;
   };
 }

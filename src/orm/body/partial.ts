@@ -21,7 +21,8 @@ export function partial<M extends object>(model: {
     throw new ValueError(`partial() takes a model's class, not ${show(model)}`);
   }
   return {
-    [bodyValidatorSymbol]: (bytes) => modelBodyReader(model.meta, "partial")(bytes) as BodyResult<PartialModelBody<M>>,
+    [bodyValidatorSymbol]: (bytes, limit) =>
+      modelBodyReader(model.meta, "partial")(bytes, limit) as BodyResult<PartialModelBody<M>>,
     [jsonSchemaSymbol]: () => partialSchema(model.meta),
   };
 }

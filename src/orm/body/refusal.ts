@@ -4,11 +4,14 @@ export class Refusal {
   readonly msg: string;
   /** The problems of a list's items, by index. */
   readonly items: ReadonlyMap<number, Refusal> | undefined;
+  /** The number of problems: more than one for a list. */
+  readonly count: number;
 
-  constructor(type: string, msg: string, items?: ReadonlyMap<number, Refusal>) {
+  constructor(type: string, msg: string, items?: ReadonlyMap<number, Refusal>, count = 1) {
     this.type = type;
     this.msg = msg;
     this.items = items;
+    this.count = count;
   }
 }
 
@@ -23,6 +26,8 @@ export interface BodyTraits {
   readonly nulls: boolean;
   /** True if the body may contain a number too large for a double. */
   readonly overflow: boolean;
+  /** The most problems that are reported. */
+  readonly limit: number;
 }
 
 export const finiteNumber = new Refusal("finite_number", "Input should be a finite number");

@@ -77,8 +77,8 @@ export class BaseModel extends Tracked {
   }
 
   /** Reads the bodies of routes with `{ body: Book }`. */
-  static [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<Values> {
-    return modelBodyReader(this.meta, "whole")(bytes);
+  static [bodyValidatorSymbol](bytes: Uint8Array, limit?: number): BodyResult<Values> {
+    return modelBodyReader(this.meta, "whole")(bytes, limit);
   }
 
   static [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema {

@@ -88,7 +88,7 @@ export interface ModelClass<F, Table extends string = string> {
   readonly DoesNotExist: typeof DoesNotExist;
   readonly MultipleObjectsReturned: typeof MultipleObjectsReturned;
   /** Reads the bodies of a route with `{ body: Book }`. */
-  [bodyValidatorSymbol](bytes: Uint8Array): BodyResult<FieldsBody<F>>;
+  [bodyValidatorSymbol](bytes: Uint8Array, limit?: number): BodyResult<FieldsBody<F>>;
   /** Describes the model in documents. */
   [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema;
   /** Registers a hook that runs before or after instances are saved or deleted. Returns a function that removes it. */

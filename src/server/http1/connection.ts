@@ -148,7 +148,7 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
    * new connection may be on its way: it has the time until the last call.
    */
   drain(last = true): void {
-    if (this.phase === FRESH && !last) return;
+    if (this.phase === FRESH && !last && this.host.clock.isNew(this.since)) return;
     if (this.phase === REQUEST || this.phase >= UPGRADING || this.held.bytes !== null) return;
     if (this.socket.writableLength > 0) this.close();
     else this.socket.destroy();

@@ -4,16 +4,9 @@ import type { HttpError } from "../../errors/http-error.js";
 import type { DirectSocket, UpgradeCallback } from "../../http/source.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { countFor, UnreadResponses } from "../body/unread-responses.js";
-import { Clock } from "../clock.js";
+import { Clock, firstRequestGrace } from "../clock.js";
 import { type Listener, SocketServer } from "../socket-server.js";
-import {
-  type Dispatch,
-  firstRequestGrace,
-  type ListenAddress,
-  type Transport,
-  type TransportFactory,
-  type TransportOptions,
-} from "../transport.js";
+import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import type { ClientSocket } from "./client-socket.js";
 import { Connection, type ConnectionHost } from "./connection.js";
 import { type Deadlines, deadlinesOf } from "./deadlines.js";

@@ -152,7 +152,7 @@ export class Http2Connection implements ExchangeOwner {
    * is no GOAWAY frame that leaves time for others: nghttp2 takes no streams behind any that Node can send.
    */
   drain(last = true): void {
-    if (last || this.#heads.any) this.close();
+    if (last || this.#heads.any || !this.#host.clock.isNew(this.#idleSince)) this.close();
   }
 
   /**

@@ -4,18 +4,11 @@ import type { TLSSocket } from "node:tls";
 import type { HttpError } from "../../errors/http-error.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { UnreadResponses } from "../body/unread-responses.js";
-import { Clock } from "../clock.js";
+import { Clock, firstRequestGrace } from "../clock.js";
 import { type Deadlines, deadlinesOf } from "../http1/deadlines.js";
 import { createNetTransport } from "../http1/transport.js";
 import { SocketServer } from "../socket-server.js";
-import {
-  type Dispatch,
-  firstRequestGrace,
-  type ListenAddress,
-  type Transport,
-  type TransportFactory,
-  type TransportOptions,
-} from "../transport.js";
+import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import type { Http2Abuse } from "./abuse.js";
 import { type ConnectionHost, Http2Connection } from "./connection.js";
 import { defaultHttp2, type Http2Fields } from "./fields.js";
@@ -93,6 +86,7 @@ class Http2Transport implements Transport, ConnectionHost {
     this.draining = true;
     this.#sockets.close();
     for (const connection of this.#open) connection.drain(false);
+    for (const [socket, since] of this.#unknown) if (!this.clock.isNew(since)) socket.destroy();
     void this.#http1.drain();
     const grace = setTimeout(() => {
       this.#closed = true;

@@ -5,19 +5,12 @@ import { type HttpError, httpError } from "../../errors/http-error.js";
 import { requestMethods } from "../../http/methods.js";
 import { BodyMemory } from "../body/body-memory.js";
 import { UnreadResponses } from "../body/unread-responses.js";
-import { Clock } from "../clock.js";
+import { Clock, firstRequestGrace } from "../clock.js";
 import { HeadParser } from "../http1/head.js";
 import { FieldLines, PreparedHeads } from "../http1/response-head.js";
 import { NetRequestSource } from "../http1/source.js";
 import { SocketServer } from "../socket-server.js";
-import {
-  type Dispatch,
-  firstRequestGrace,
-  type ListenAddress,
-  type Transport,
-  type TransportFactory,
-  type TransportOptions,
-} from "../transport.js";
+import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import { errorOf, refuseConnection } from "./client-error.js";
 import { type ExchangeOwner, hasEnded, NodeExchange } from "./exchange.js";
 import { createRequestListener, createUpgradeListener, RawExchange, type UpgradeOwner } from "./listener.js";
@@ -40,7 +33,8 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   readonly #options: TransportOptions;
   readonly #sockets: SocketServer;
   readonly #server: Server;
-  readonly #open = new Set<Duplex>();
+  /** With the tick at which it was accepted. */
+  readonly #open = new Map<Duplex, number>();
   readonly #upgraded = new Set<Duplex>();
   readonly #exchanges = new Map<Duplex, Set<NodeExchange>>();
   /** Sockets with a last request of an unknown method. Nothing more is read from them. */
@@ -74,7 +68,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
 
   accept(socket: Duplex): void {
     const { maxConnections } = this.#options;
-    this.#open.add(socket);
+    this.#open.set(socket, this.clock.tick);
     socket.on("error", ignore);
     socket.on("close", () => {
       this.#open.delete(socket);
@@ -89,7 +83,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
   drain(): Promise<void> {
     this.draining = true;
     this.#sockets.close();
-    this.#closeIdle((socket) => (socket as Partial<Socket>).bytesRead !== 0);
+    this.#closeIdle((socket, since) => (socket as Partial<Socket>).bytesRead !== 0 || !this.clock.isNew(since));
     const rest = setTimeout(() => {
       this.#closed = true;
       this.#closeIdle(() => true);
@@ -107,7 +101,7 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     this.#closed = true;
     this.#sockets.destroy();
     this.#server.close();
-    for (const socket of [...this.#open, ...this.#upgraded]) socket.destroy();
+    for (const socket of [...this.#open.keys(), ...this.#upgraded]) socket.destroy();
     this.clock.stop();
   }
 
@@ -214,9 +208,9 @@ class NodeTransport implements Transport, ExchangeOwner, UpgradeOwner {
     }
   }
 
-  #closeIdle(condition: (socket: Duplex) => boolean): void {
-    for (const socket of this.#open) {
-      if (this.#exchanges.has(socket) || !condition(socket)) continue;
+  #closeIdle(condition: (socket: Duplex, since: number) => boolean): void {
+    for (const [socket, since] of this.#open) {
+      if (this.#exchanges.has(socket) || !condition(socket, since)) continue;
       // The rest of a response may still have to be written.
       if (socket instanceof Socket && socket.writableLength > 0) socket.destroySoon();
       else socket.destroy();

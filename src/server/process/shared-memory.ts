@@ -11,7 +11,7 @@ export const supervisorOwner = 1;
 /** The memory begins with its layout, the clock's zero and the secret, then has the locks. The rest is for state. */
 const layout = 1;
 const secretAt = 16;
-const locksAt = 64;
+export const locksAt = 64;
 export const maxLocks = 4096;
 export const stateAt: number = locksAt + 4 * maxLocks;
 /** The system gives pages as they are used. */

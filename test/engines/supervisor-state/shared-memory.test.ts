@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fstatSync, openSync } from "node:fs";
+import { fstatSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
@@ -10,7 +10,7 @@ import {
   SharedRateLimitStore,
   sharedLimitsEnd,
 } from "../../../src/engines/supervisor-state/shared-rate-limit.js";
-import { createSharedMemory, type SharedMemory } from "../../../src/server/process/shared-memory.js";
+import { createSharedMemory, locksAt, maxLocks, type SharedMemory } from "../../../src/server/process/shared-memory.js";
 import { patient, until } from "../../server/process/program.js";
 import { compiled } from "../../support/compiled.js";
 import { isLong } from "../../support/long.js";
@@ -100,17 +100,28 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
     expect(limiter.take("client", 5)).toMatchObject({ allowed: true, remaining: 3 });
   });
 
-  it("A request fails if the lock of a process that lives is not released", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "hrtime"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const policy = { name: nextName(), kind: "token_bucket", windowMs: hour, maxKeys: 10 } as const;
-    const limiter = new SharedRateLimiter(memoryOf(0), policy, noMessages);
-    const other = memoryOf(1);
-    for (let i = 0; i < 4096; i++) expect(other.lock(i)).toBe(true);
-    const failed = expect(limiter.take("client", 5)).rejects.toThrow("another worker holds a lock");
-    await vi.advanceTimersByTimeAsync(5001);
-    await failed;
-    memory.release(3);
+  it("Requests are counted by messages while a stopped process has their lock, and in the memory after it", async () => {
+    const policy = { name: nextName(), kind: "token_bucket", windowMs: 1000 * hour, maxKeys: 10 } as const;
+    const [one, other] = paired({ "rate limit": new RateLimitService(memory) }, 2).map(({ link }, index) =>
+      new SharedRateLimitStore(memoryOf(index), new SupervisedRateLimitStore(link, true)).limiter(policy),
+    );
+    const remaining = async (limiter = one!): Promise<number> => {
+      const verdict = await limiter.take("client", 5);
+      return verdict.allowed ? verdict.remaining : -1;
+    };
+    expect([await remaining(), await remaining(other), await remaining()]).toEqual([4, 3, 2]);
+    const { child, exited } = hammer(200, -1);
+    await until(() => /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${child.pid}/stat`, "utf8")));
+    expect(new Set(new Int32Array(memory.buffer, locksAt, maxLocks))).toEqual(new Set([200]));
+    // The limit holds there for both workers together.
+    const counted: number[] = [];
+    for (let i = 0; i < 7; i++) counted.push(await remaining(i % 2 === 0 ? one : other));
+    expect(counted).toEqual([4, 3, 2, 1, 0, -1, -1]);
+    Atomics.store(notes, 1, 1);
+    child.kill("SIGCONT");
+    expect(await exited).toEqual([0, null]);
+    notes.fill(0);
+    expect([await remaining(), await remaining(other), await remaining()]).toEqual([1, 0, -1]);
   });
 
   it("A limit holds for clients that have no place in the memory, before and after there is one", async () => {

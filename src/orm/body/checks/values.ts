@@ -50,24 +50,27 @@ export function customCheck(encode: ColumnType["encode"]): Check {
   };
 }
 
-/** A response lists no more problems of a list: further items of it are not looked at. */
-export const maxItemIssues = 1000;
 const listType = new Refusal("list_type", "Input should be a valid array");
 const ragged = new Refusal("value_error", "Input should have lists of the same length");
 
-/** A list in which every item passes its check. */
+/** A list in which every item passes its check. Items behind the last problem that a response lists are not checked. */
 export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Check {
   return (value, body) => {
     if (!Array.isArray(value)) return listType;
     let refused: Map<number, Refusal> | undefined;
+    let problems = 0;
     const list: unknown[] = [];
     for (let index = 0; index < value.length; index++) {
       const result = value[index] === null ? nullItem : item(value[index], body);
       if (!(result instanceof Refusal)) {
         if (refused === undefined) list.push(result);
-      } else if ((refused ??= new Map()).set(index, result).size === maxItemIssues) break;
+        continue;
+      }
+      (refused ??= new Map()).set(index, result);
+      problems += result.count;
+      if (problems >= body.limit) break;
     }
-    if (refused) return new Refusal(ragged.type, ragged.msg, refused);
+    if (refused) return new Refusal(ragged.type, ragged.msg, refused, problems);
     return nested && !isRectangular(list as unknown[][]) ? ragged : list;
   };
 }
