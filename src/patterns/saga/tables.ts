@@ -106,5 +106,10 @@ create index if not exists saga_ids_until on "${schema}".saga_ids (until);
 drop index if exists "${schema}".sagas_open;
 create index sagas_open on "${schema}".sagas (status, (waiting_for is not null)) where finished_at is null;
 `,
+    (schema) => `
+-- Values by which executions are found.
+alter table "${schema}".sagas add column if not exists attributes jsonb;
+create index sagas_attributes on "${schema}".sagas using gin (attributes jsonb_path_ops) where attributes is not null;
+`,
   ],
 };
