@@ -1,6 +1,7 @@
 import { type Check, show } from "../kit/options.js";
 import { isStorable } from "../kit/storable.js";
 import { ValueError } from "../kit/value-error.js";
+import { ValidationError } from "../validation/issues.js";
 
 /** Characters of an error that are kept. */
 const longestError = 2000;
@@ -13,11 +14,20 @@ export const isText: Check<string> = (value) =>
 export function errorText(error: unknown): string {
   let text: string;
   try {
-    text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    text = error instanceof Error ? `${error.name}: ${error.message}${issuesOf(error)}` : String(error);
   } catch {
     text = "an error without a text";
   }
   return text.slice(0, longestError).replaceAll("\0", "").toWellFormed();
+}
+
+/** The first mistakes of a value that a schema refused: their number alone helps nobody. */
+function issuesOf(error: Error): string {
+  if (!(error instanceof ValidationError)) return "";
+  return `: ${error.issues
+    .slice(0, 3)
+    .map(({ loc, msg }) => `${loc.join(".")}: ${msg}`)
+    .join("; ")}`;
 }
 
 /** A value as JSON text that PostgreSQL can keep. Errors call it `what`, with the name in quotes if there is one. */

@@ -1,5 +1,6 @@
 export type { AdminOptions } from "../console/options.js";
 export type { SagaAdmin } from "../patterns/saga/admin.js";
+export type { LoopOptions, Round } from "../patterns/saga/children.js";
 export { SagaConfig, type SagaOptions } from "../patterns/saga/config.js";
 export {
   type Branch,
@@ -11,7 +12,14 @@ export {
 } from "../patterns/saga/definition.js";
 export { SagaConflictError } from "../patterns/saga/errors.js";
 export type { SagaHandle, SagaRun } from "../patterns/saga/feature.js";
-export type { SagaCounts, SagaFilter, SagaInfo, SagaLogLine, SignalOptions } from "../patterns/saga/info.js";
+export type {
+  SagaAttributes,
+  SagaCounts,
+  SagaFilter,
+  SagaInfo,
+  SagaLogLine,
+  SignalOptions,
+} from "../patterns/saga/info.js";
 export type { SagaStatus } from "../patterns/saga/row.js";
 export {
   type SagaContext,

@@ -1,6 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
-import { is } from "../../kit/options.js";
+import { type Check, is } from "../../kit/options.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMap, EventMetadata, PlainEvent } from "./event.js";
 
@@ -12,6 +12,19 @@ export const waitForOptions = options("waitFor()", {
 });
 
 export type WaitForOptions = OptionsOf<typeof waitForOptions.fields>;
+
+const isDate: Check<Date> = (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? undefined : "a Date");
+
+export const loadOptions = options("load()", {
+  /** The state after this version of the stream, in place of the newest one. */
+  version: option(is.integer(1), Number.MAX_SAFE_INTEGER),
+  /** The state at this time, by the clock of the store. */
+  at: option(isDate),
+  /** The transaction to read in. Default: the one around the caller, if there is one. */
+  tx: option<Queries>(is.object),
+});
+
+export type LoadOptions = OptionsOf<typeof loadOptions.fields>;
 
 export interface AppendOptions {
   /**

@@ -1,4 +1,3 @@
-import type { Queries } from "../../engines/db/database.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { backoff } from "../../kit/time/backoff.js";
 import { sleep } from "../../kit/time/within.js";
@@ -9,7 +8,14 @@ import { AggregateNotFound, ConcurrencyError } from "./errors.js";
 import type { EventMap, PlainEvent } from "./event.js";
 import { categoryOfClass, streamOf } from "./names.js";
 import type { OpenedStore } from "./opened-store.js";
-import type { AppendResult, Decision, SaveOptions, UpdateOptions } from "./options.js";
+import {
+  type AppendResult,
+  type Decision,
+  type LoadOptions,
+  loadOptions,
+  type SaveOptions,
+  type UpdateOptions,
+} from "./options.js";
 import type { Snapshots } from "./snapshots.js";
 
 /** Loads and saves aggregates of one class. */
@@ -31,19 +37,19 @@ export class Repository<A extends AnyAggregate> {
     return streamOf(this.#category, id);
   }
 
-  /** The aggregate; throws `AggregateNotFound` if it has no events. */
-  async load(id: string, options: { readonly tx?: Queries | undefined } = {}): Promise<A> {
+  /** The aggregate, as it is or was; throws `AggregateNotFound` if it has no events. */
+  async load(id: string, options: LoadOptions = {}): Promise<A> {
     const found = await this.find(id, options);
     if (found === null) throw new AggregateNotFound(this.#category);
     return found;
   }
 
-  /** The aggregate; null if it has no events. */
-  async find(id: string, { tx }: { readonly tx?: Queries | undefined } = {}): Promise<A | null> {
+  /** The aggregate, as it is or was; null if it has no events. */
+  async find(id: string, options: LoadOptions = {}): Promise<A | null> {
     const store = this.#opened();
     const aggregate = new this.#type(id);
     const plain = aggregate as unknown as Aggregate;
-    const version = await replayStream(store, this.#snapshot(store), this.stream(id), tx, {
+    const version = await replayStream(store, this.#snapshot(store), this.stream(id), options, {
       restore: (state) => plain.fromSnapshot(state),
       apply: (events) => Aggregate.replay(plain, 0, events),
     });
@@ -74,7 +80,7 @@ export class Repository<A extends AnyAggregate> {
   /** Loads, changes and saves; again if another writer was faster. The function may run several times. */
   async update<T>(id: string, change: (aggregate: A) => T | Promise<T>, options: UpdateOptions = {}): Promise<T> {
     return retryConflicts(options.retries, async () => {
-      const found = await this.find(id, options);
+      const found = await this.find(id, { tx: options.tx });
       if (found === null && options.create !== true) throw new AggregateNotFound(this.#category);
       const aggregate = found ?? new this.#type(id);
       const result = await change(aggregate);
@@ -104,14 +110,11 @@ export class DeciderRepository<State, Command, Events extends EventMap> {
     return streamOf(this.#decider.category, id);
   }
 
-  /** The state; that of `initial()`, with version 0, if there are no events. */
-  async load(
-    id: string,
-    { tx }: { readonly tx?: Queries | undefined } = {},
-  ): Promise<{ state: State; version: number }> {
+  /** The state, as it is or was; that of `initial()`, with version 0, if there are no events. */
+  async load(id: string, options: LoadOptions = {}): Promise<{ state: State; version: number }> {
     const store = this.#opened();
     let state = this.#decider.initial();
-    const version = await replayStream(store, this.#snapshot(store), this.stream(id), tx, {
+    const version = await replayStream(store, this.#snapshot(store), this.stream(id), options, {
       restore: (restored) => (state = restored as State),
       apply: (events) => {
         for (const event of events) state = this.#decider.evolve(state, event as unknown as PlainEvent<Events>);
@@ -165,22 +168,26 @@ async function retryConflicts<T>(retries = 5, run: () => Promise<T>): Promise<T>
 /** Events of an aggregate that are read at a time. */
 const replayPage = 2000;
 
-/** Reads a stream to its end, from a snapshot on if there is one; calls back for both. Returns the version. */
+/** Reads a stream to its end, or to a place before it, from a snapshot on if there is one; calls back for both. Returns the version. */
 async function replayStream(
   { storage, upcasters }: OpenedStore,
   snapshots: Snapshots,
   stream: string,
-  within: Queries | undefined,
+  options: LoadOptions,
   target: { restore(state: unknown): void; apply(events: readonly PlainEvent[]): void },
 ): Promise<number> {
-  const snapshot = await snapshots.load(stream, within);
+  const { version: last, at, tx: within } = loadOptions.read([options]);
+  // A snapshot has no time, and may be newer than the state that is asked for.
+  const snapshot = at === undefined ? await snapshots.load(stream, within) : null;
   let version = 0;
-  if (snapshot !== null) {
+  if (snapshot !== null && snapshot.version <= last) {
     target.restore(snapshot.state);
     version = snapshot.version;
   }
   for (let archived = false; ; ) {
-    const page = await storage.replay(stream, { from: version + 1, limit: replayPage, archived }, within);
+    const limit = Math.min(replayPage, last - version);
+    if (limit === 0) return version;
+    const page = await storage.replay(stream, { from: version + 1, limit, archived, at }, within);
     // Earlier events are in the archive, and the snapshot that took their place cannot be used.
     if (!archived && page.length > 0 && page[0]!.version !== version + 1) {
       archived = true;
@@ -192,6 +199,6 @@ async function replayStream(
       version = event.version;
     }
     target.apply(events);
-    if (page.length < replayPage) return version;
+    if (page.length < limit) return version;
   }
 }

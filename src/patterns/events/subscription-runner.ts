@@ -15,6 +15,8 @@ export interface RunnerSettings {
   readonly name: string;
   readonly filter: ReadFilter;
   readonly start: "beginning" | "end";
+  /** The position at which it begins if it has no checkpoint, in place of `start`; null for `start`. */
+  inherited?(): Promise<number | null>;
   readonly batch: number;
   readonly skipAfter: number;
   readonly owner: string;
@@ -122,7 +124,8 @@ export class SubscriptionRunner {
   async #claim(): Promise<Lease<Claim> | null> {
     const { name, owner, leaseMs, start } = this.settings;
     if (this.settings.mayTake?.() === false) return null;
-    const position = start === "end" ? await this.storage.highWaterMark() : 0;
+    const inherited = await this.settings.inherited?.();
+    const position = inherited ?? (start === "end" ? await this.storage.highWaterMark() : 0);
     const source = {
       name: `the subscription ${name}`,
       claim: () => this.storage.claim(name, owner, leaseMs, position),

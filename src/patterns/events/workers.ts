@@ -13,6 +13,7 @@ import type { EventMonitor } from "./monitor.js";
 import { type WaitForOptions, waitForOptions } from "./options.js";
 import type { Projection } from "./projections/projection.js";
 import { ProjectionManager } from "./projections/projection-manager.js";
+import { lowestCheckpoint, ShardedSubscription, type ShardSurroundings } from "./sharded-subscription.js";
 import type { EventStorage } from "./storage/storage.js";
 import type { EventSubscription, SubscriptionSettings } from "./subscription.js";
 import {
@@ -80,12 +81,11 @@ export class EventWorkers {
   }
 
   subscribe(settings: SubscriptionSettings): EventSubscription {
-    const { name, categories, types, batch, start, skipAfter } = settings;
-    const runner = this.#runner(
-      { name, filter: { categories, types, archived: true }, start, batch, skipAfter },
-      (given) => this.#deliver(settings, given),
-    );
-    return this.#keep(name, runner);
+    const { db, storage, logger } = this;
+    const around = { db, storage, logger, schema: this.config.schema, owner: this.#owner, leaseMs: this.#leaseMs };
+    const runner: ShardSurroundings["runner"] = (own, process) => this.#runner(own, process);
+    const running = new ShardedSubscription(settings, { ...around, runner }, (own, batch) => this.#deliver(own, batch));
+    return this.#keep(settings.name, running);
   }
 
   project(projection: Projection): EventSubscription {
@@ -135,7 +135,9 @@ export class EventWorkers {
     options: WaitForOptions,
   ): Promise<boolean> {
     const reached = async (): Promise<number | null> => {
-      if (typeof target === "string") return this.storage.checkpoint(target);
+      if (typeof target === "string") {
+        return (await this.storage.checkpoint(target)) ?? lowestCheckpoint(this.storage, target);
+      }
       const manager = this.#projections.get(target.name);
       if (manager === undefined) throw new ValueError(`there is no projection ${show(target.name)}`);
       return manager.position();

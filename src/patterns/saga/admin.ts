@@ -23,7 +23,7 @@ import { signalAddress, type WaitStorage } from "./wait-storage.js";
 import { signal as readSignal, type Signal } from "./waits.js";
 
 const statusColumn = "case when status = 'running' and waiting_for is not null then 'waiting' else status end";
-const columns = `id, parent_id as "parentId", name, version, ${statusColumn} as status, input, results, error,
+const columns = `id, parent_id as "parentId", name, version, ${statusColumn} as status, input, attributes, results, error,
   case when finished_at is null and status <> 'parked' then nullif(wake_at, 'infinity') end as "wakeAt",
   created_at as "createdAt", updated_at as "updatedAt", finished_at as "finishedAt"`;
 
@@ -102,6 +102,7 @@ export class SagaAdmin {
     const where = ["true"];
     if (given.status !== undefined) where.push(`${statusColumn} = ${$(given.status)}`);
     if (given.name !== undefined) where.push(`name = ${$(given.name)}`);
+    if (given.attributes !== undefined) where.push(`attributes @> ${$(JSON.stringify(given.attributes))}::jsonb`);
     if (given.before instanceof Date) where.push(`created_at < ${$(given.before)}`);
     else if (given.before !== undefined) {
       where.push(`(created_at, id) < (${$(await this.#createdAt(given.before))}::timestamptz, ${$(given.before)})`);

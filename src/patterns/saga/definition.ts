@@ -1,8 +1,10 @@
 import { options as declare, type OptionsOf, option } from "../../kit/config.js";
 import { type Duration, durationForm, isDuration, milliseconds } from "../../kit/duration.js";
-import { is, show } from "../../kit/options.js";
+import { is, isPlainObject, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
+import { type Children, each, type LoopOptions, loop, one, some } from "./children.js";
+import type { SagaAttributes } from "./info.js";
 import { checkSagaName, readStep, type SagaContext, type Step, type StepOptions } from "./steps.js";
 import { readWait, type Wait, type WaitOptions, type WaitResult } from "./waits.js";
 
@@ -16,11 +18,18 @@ const sagaOptions = declare("saga()", {
    * does not count.
    */
   timeoutMs: option.milliseconds(null),
+  /** Values by which executions are found, of the input: `app.sagas.list({ attributes: { customer: "c1" } })`. */
+  attributes: option<(input: never) => SagaAttributes>(is.function),
 });
 
-export type SagaSettings<Schema = undefined> = Omit<OptionsOf<typeof sagaOptions.fields>, "input"> & {
+export type SagaSettings<Schema = undefined, Input = never> = Omit<
+  OptionsOf<typeof sagaOptions.fields>,
+  "input" | "attributes"
+> & {
   /** Checks the input at the start. */
   readonly input?: Schema | undefined;
+  /** Values by which executions are found, of the input: `app.sagas.list({ attributes: { customer: "c1" } })`. */
+  readonly attributes?: ((input: Input) => SagaAttributes) | undefined;
 };
 
 /** A value, or a function of the execution that returns it. */
@@ -34,7 +43,7 @@ export type SagaNode = { readonly at: number; readonly names: readonly string[] 
   | { readonly kind: "parallel"; readonly steps: readonly Step[] }
   | { readonly kind: "wait"; readonly wait: Wait }
   | { readonly kind: "sleep"; readonly duration: ReadContext<unknown> }
-  | { readonly kind: "child"; readonly definition: SagaDefinition; readonly input: ReadContext<unknown> }
+  | ({ readonly kind: "child" } & Children<SagaDefinition>)
 );
 
 type NewNode = SagaNode extends infer Node ? (Node extends SagaNode ? Omit<Node, "at"> : never) : never;
@@ -64,6 +73,10 @@ export interface DefinedSaga<Results = unknown, Given = unknown> {
   readonly resultTypes?: Results;
 }
 
+type ResultsOf<Saga> = Saga extends DefinedSaga<infer Results, never> ? Results : never;
+
+type GivenOf<Saga> = Saga extends { readonly givenType?: (given: infer Given) => void } ? Given : never;
+
 /** The steps of a saga, in order. Each call returns a definition with one part more. */
 export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> implements DefinedSaga<Results, Given> {
   /** The types of its input and results, for the compiler alone. */
@@ -86,10 +99,11 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
     readonly version: number,
     readonly input: StandardSchema | undefined,
     readonly timeoutMs: number | undefined,
+    readonly attributes: ((input: never) => SagaAttributes) | undefined,
     readonly nodes: readonly SagaNode[],
   ) {
     this.units = nodes.flatMap((node) => node.names.map(() => node));
-    this.steps = nodes.map(({ kind, names }) => `${kind} ${names.join(", ")}`).join("\n");
+    this.steps = nodes.map((node) => `${partOf(node)} ${node.names.join(", ")}`).join("\n");
   }
 
   /** Adds a step. Steps run one after the other; if one fails, those before it are compensated, the newest first. */
@@ -148,16 +162,59 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
     definition: DefinedSaga<ChildResults, ChildGiven>,
     input: FromContext<Input, Results, NoInfer<ChildGiven>>,
   ): SagaDefinition<Input, Results & { readonly [K in Name]: ChildResults }, Given> {
-    const child = definition as SagaDefinition;
-    if (child?.kind !== "saga") throw new ValueError(`child ${show(name)} takes a definition made by saga()`);
-    if (child.units.length === 0) throw new ValueError(`the saga ${show(child.name)} has no steps`);
-    return this.#with({ kind: "child", names: [name], definition: child, input: reader(input) });
+    return this.#with({ kind: "child", names: [name], ...one(readChild(name, definition), reader(input)) });
+  }
+
+  /**
+   * Runs those of several sagas that a function chooses, at the same time, and waits for them without a process. The function
+   * returns their inputs by name: one for a branch, none to leave the part out. Their results are the result of this part, by name.
+   */
+  choose<const Name extends string, const Sagas extends Readonly<Record<string, DefinedSaga<unknown, never>>>>(
+    name: Name,
+    definitions: Sagas,
+    inputs: (context: SagaContext<Input, Results>) => { readonly [Key in keyof Sagas]?: GivenOf<Sagas[Key]> },
+  ): SagaDefinition<
+    Input,
+    Results & { readonly [K in Name]: { readonly [Key in keyof Sagas]?: ResultsOf<Sagas[Key]> } },
+    Given
+  > {
+    if (!isPlainObject(definitions) || Object.keys(definitions).length === 0) {
+      throw new ValueError(`choose ${show(name)} takes an object of sagas, by name`);
+    }
+    const children = new Map(Object.entries(definitions).map(([key, child]) => [key, readChild(key, child)]));
+    return this.#with({ kind: "child", names: [name], ...some(name, children, reader(inputs)) });
+  }
+
+  /**
+   * Runs another saga once for each of the inputs, at the same time, and waits for all of them without a process. The list of
+   * their results is the result of this part. If one fails, the others are compensated, and so is this saga.
+   */
+  each<const Name extends string, ChildResults, ChildGiven>(
+    name: Name,
+    definition: DefinedSaga<ChildResults, ChildGiven>,
+    inputs: FromContext<Input, Results, readonly NoInfer<ChildGiven>[]>,
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: readonly ChildResults[] }, Given> {
+    return this.#with({ kind: "child", names: [name], ...each(name, readChild(name, definition), reader(inputs)) });
+  }
+
+  /**
+   * Runs another saga again and again, until a function is content with its results. Those of the last round are the result of
+   * this part. If this saga is compensated, the rounds are too, the newest first.
+   */
+  repeat<const Name extends string, ChildResults, ChildGiven>(
+    name: Name,
+    definition: DefinedSaga<ChildResults, ChildGiven>,
+    options: LoopOptions<Input, Results, ChildResults, NoInfer<ChildGiven>>,
+  ): SagaDefinition<Input, Results & { readonly [K in Name]: ChildResults }, Given> {
+    return this.#with({ kind: "child", names: [name], ...loop(name, readChild(name, definition), options) });
   }
 
   /** This definition and those of its children, each once. */
   family(): Set<SagaDefinition> {
     const all = new Set<SagaDefinition>([this as unknown as SagaDefinition]);
-    for (const one of all) for (const node of one.nodes) if (node.kind === "child") all.add(node.definition);
+    for (const { nodes } of all) {
+      for (const node of nodes) if (node.kind === "child") for (const child of node.definitions) all.add(child);
+    }
     return all;
   }
 
@@ -168,22 +225,37 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
       checkSagaName("step", name);
       if (taken.has(name)) throw new ValueError(`two steps have the name ${show(name)}`);
     }
-    const { name, version, input, timeoutMs, nodes } = this;
+    const { name, version, input, timeoutMs, attributes, nodes } = this;
     const next = [...nodes, { ...node, at: this.units.length }];
-    return new SagaDefinition(name, version, input, timeoutMs, next) as Next;
+    return new SagaDefinition(name, version, input, timeoutMs, attributes, next) as Next;
   }
 }
 
 /** Begins a definition: `saga<Input>("checkout")`, or with a schema: `saga("checkout", { input: Checkout })`. */
 export function saga<Schema extends StandardSchema>(
   name: string,
-  settings: SagaSettings<Schema> & { readonly input: Schema },
+  settings: SagaSettings<Schema, NoInfer<SchemaOutput<Schema>>> & { readonly input: Schema },
 ): SagaDefinition<SchemaOutput<Schema>, object, SchemaInput<Schema>>;
-export function saga<Input = unknown>(name: string, settings?: SagaSettings): SagaDefinition<Input, object>;
+export function saga<Input = unknown>(
+  name: string,
+  settings?: SagaSettings<undefined, Input>,
+): SagaDefinition<Input, object>;
 export function saga<Next>(name: string, settings: SagaSettings<unknown> = {}): Next {
   checkSagaName("saga", name);
-  const { version, input, timeoutMs } = sagaOptions.read([settings]);
-  return new SagaDefinition(name, version, input, timeoutMs, []) as Next;
+  const { version, input, timeoutMs, attributes } = sagaOptions.read([settings]);
+  return new SagaDefinition(name, version, input, timeoutMs, attributes, []) as Next;
+}
+
+function readChild(name: string, definition: unknown): SagaDefinition {
+  const child = definition as SagaDefinition;
+  if (child?.kind !== "saga") throw new ValueError(`child ${show(name)} takes a definition made by saga()`);
+  if (child.units.length === 0) throw new ValueError(`the saga ${show(child.name)} has no steps`);
+  return child;
+}
+
+/** The kind of a part, in the text by which changed code is noticed. */
+function partOf(node: SagaNode): string {
+  return node.kind === "child" ? node.form : node.kind;
 }
 
 /** The time of a sleep: milliseconds, or a date. */

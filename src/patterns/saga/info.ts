@@ -1,8 +1,13 @@
 import { isText } from "../../durable/texts.js";
 import type { Queries } from "../../engines/db/database.js";
 import { options as declare, type OptionsOf, option } from "../../kit/config.js";
-import { type Check, is } from "../../kit/options.js";
+import { type Check, is, isPlainObject, show } from "../../kit/options.js";
+import { isStorable } from "../../kit/storable.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { SagaStatus } from "./row.js";
+
+/** Values by which executions are found. */
+export type SagaAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** An execution of a saga. */
 export interface SagaInfo {
@@ -13,6 +18,8 @@ export interface SagaInfo {
   readonly version: number;
   readonly status: SagaStatus;
   readonly input: unknown;
+  /** Those of the definition; null without any. */
+  readonly attributes: SagaAttributes | null;
   /** The results of the steps that are done, by name. */
   readonly results: Readonly<Record<string, unknown>>;
   /** The reason of the compensation, or of the last failed attempt. */
@@ -38,9 +45,36 @@ const statuses = ["running", "waiting", "compensating", "completed", "compensate
 const isBefore: Check<Date | string> = (value) =>
   value instanceof Date || isText(value) === undefined ? undefined : "a Date or the id of a saga";
 
+const mostAttributes = 20;
+
+const isAttributes: Check<SagaAttributes> = (value) =>
+  isPlainObject(value) && Object.keys(value).length <= mostAttributes && Object.entries(value).every(isAttribute)
+    ? undefined
+    : `an object of at most ${mostAttributes} strings of up to 500 characters, numbers and booleans`;
+
+function isAttribute([name, value]: [string, unknown]): boolean {
+  if (!isStorable(name) || name.length > 100) return false;
+  if (typeof value === "string") return isStorable(value) && value.length <= 500;
+  return typeof value === "boolean" || Number.isFinite(value);
+}
+
+/** The attributes of a new execution as the table keeps them; null without any. */
+export function attributesText(
+  { name, attributes }: { readonly name: string; readonly attributes: ((input: never) => unknown) | undefined },
+  input: unknown,
+): string | null {
+  if (attributes === undefined) return null;
+  const found = attributes(input as never);
+  const wrong = isAttributes(found);
+  if (wrong !== undefined) throw new ValueError(`the attributes of the saga ${show(name)} must be ${wrong}`);
+  return JSON.stringify(found);
+}
+
 export const filterOptions = declare("sagas.list()", {
   status: option<SagaStatus>(is.oneOf(...statuses)),
   name: option(isText),
+  /** Only executions that have all of these. */
+  attributes: option(isAttributes),
   /** Default 100, at most 1000. */
   limit: option(is.integer(1, 1000), 100),
   /** Only sagas that were created before this time, or before the execution with this id. */

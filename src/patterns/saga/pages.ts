@@ -63,7 +63,7 @@ export function addSagaPages(host: Host, options: AdminSettings, sagasOf: () => 
 }
 
 function panelsOf({ saga, plan, log, children }: Execution): LivePanel[] {
-  const { id, status, createdAt, updatedAt, finishedAt, wakeAt, parentId, error, input, results } = saga;
+  const { id, status, createdAt, updatedAt, finishedAt, wakeAt, parentId, error, input, attributes, results } = saga;
   // One that is parked waits for a person: its picture ends with its last change.
   const to = finishedAt ?? (status === "parked" ? updatedAt : new Date());
   const columns = ["Time", "Event", "Step", "Attempt", "Error"];
@@ -79,6 +79,7 @@ function panelsOf({ saga, plan, log, children }: Execution): LivePanel[] {
       facts: [
         { label: "Began", value: { at: createdAt } },
         { label: "Took", value: { ms: to.getTime() - createdAt.getTime() } },
+        ...Object.entries(attributes ?? {}).map(([label, value]) => ({ label, value: String(value) })),
         ...(wakeAt === null ? [] : [{ label: "Due", value: { at: wakeAt } }]),
         ...(parentId === null ? [] : [{ label: "Part of", value: recordLink(parentId) }]),
         ...children.map((child) => ({ label: `Child, ${child.status}`, value: recordLink(child.id) })),

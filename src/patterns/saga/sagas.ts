@@ -18,11 +18,12 @@ import { ValueError } from "../../kit/value-error.js";
 import { SagaAdmin } from "./admin.js";
 import type { SagaConfig } from "./config.js";
 import type { SagaDefinition } from "./definition.js";
-import { drive } from "./driver.js";
+import { drive } from "./drive/driver.js";
+import { type DriverParts, sagaName } from "./drive/execution.js";
+import { checkedInput } from "./drive/run-wait.js";
 import { SagaConflictError } from "./errors.js";
-import { type DriverParts, sagaName } from "./execution.js";
+import { attributesText } from "./info.js";
 import type { SagaRow } from "./row.js";
-import { checkedInput } from "./run-wait.js";
 import { type NewSaga, SagaStorage, type StartOptions } from "./storage.js";
 import { Sweeper } from "./sweeper.js";
 import { sagaTables } from "./tables.js";
@@ -132,10 +133,12 @@ export class Sagas {
     if (this.#definitions.get(`${definition?.name} ${definition?.version}`) !== definition) {
       throw new ValueError(`the saga ${show(definition?.name)} is not known: call app.saga() with it`);
     }
-    const input = jsonText(await checkedInput(definition, given), "the input of the saga", definition.name);
+    const checked = await checkedInput(definition, given);
+    const input = jsonText(checked, "the input of the saga", definition.name);
+    const attributes = attributesText(definition, checked);
     const { name, version, steps } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
-    const added = { id, givenId: options.id !== undefined, name, version, steps, input, timeoutMs };
+    const added = { id, givenId: options.id !== undefined, name, version, steps, input, timeoutMs, attributes };
     if (this.tracer === null) await this.#insert(added, tx);
     else {
       const span = addingSpan(this.tracer, "start", name);

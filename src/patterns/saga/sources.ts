@@ -4,7 +4,7 @@ import type { Logger } from "../../kit/logger.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { EventStore } from "../events/event-store.js";
 import type { SagaDefinition } from "./definition.js";
-import { longestKey } from "./run-wait.js";
+import { longestKey } from "./drive/run-wait.js";
 import type { Sagas } from "./sagas.js";
 import { messageAddress } from "./wait-storage.js";
 import type { Wait } from "./waits.js";

@@ -42,6 +42,7 @@ export interface NewSaga extends Known {
   readonly input: string;
   readonly timeoutMs: number;
   readonly parentId?: string;
+  readonly attributes?: string | null;
   readonly trace?: StoredTrace | null;
 }
 
@@ -89,6 +90,11 @@ export class SagaStorage {
     return { isNew: false, name: found?.name ?? given.name, same: found?.same ?? true };
   }
 
+  /** Inserts those that are not there. */
+  async insertAll(given: readonly NewSaga[], within: Queries): Promise<void> {
+    await this.#insert(given, within);
+  }
+
   /**
    * True for each saga that was not there. A transaction with an older snapshot does not see that an id was kept meanwhile: the
    * attempt to keep it, too, is the serialization error that it deserves. The next sweep deletes that row.
@@ -100,11 +106,11 @@ export class SagaStorage {
          from unnest($1::text[], $2::text[], $9::boolean[]) as g (id, name, given)
          where given and current_setting('transaction_isolation') <> 'read committed' on conflict (id) do nothing),
        s as (
-         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps, given_id)
+         insert into ${this.sagas} (id, name, version, input, deadline, parent_id, trace, steps, given_id, attributes)
          select id, name, version, input, case when timeout > 0 then clock_timestamp() + timeout * interval '1 millisecond' end,
-           parent_id, trace, steps, given
-         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[], $8::text[], $9::boolean[])
-           as g (id, name, version, input, timeout, parent_id, trace, steps, given)
+           parent_id, trace, steps, given, attributes
+         from unnest($1::text[], $2::text[], $3::int[], $4::jsonb[], $5::float8[], $6::text[], $7::jsonb[], $8::text[], $9::boolean[],
+           $10::jsonb[]) as g (id, name, version, input, timeout, parent_id, trace, steps, given, attributes)
          where not given or not exists (select from ${this.ids} k where k.id = g.id and k.until > statement_timestamp())
          on conflict (id) do nothing returning id)
        insert into ${this.log} (saga_id, event, token) select id, 'started', 0 from s returning saga_id`,
@@ -118,6 +124,7 @@ export class SagaStorage {
         items.map(({ trace }) => (trace == null ? null : JSON.stringify(trace))),
         items.map(({ steps }) => steps),
         items.map(({ givenId = true }) => givenId),
+        items.map(({ attributes }) => attributes ?? null),
       ],
     );
     const inserted = new Set(rows.map(([id]) => id));

@@ -110,6 +110,9 @@ create index sagas_open on "${schema}".sagas (status, (waiting_for is not null))
 -- With the column itself, they are counted without their rows.
 drop index if exists "${schema}".sagas_open;
 create index sagas_open on "${schema}".sagas (status, waiting_for) where finished_at is null;
+-- Values by which executions are found.
+alter table "${schema}".sagas add column if not exists attributes jsonb;
+create index sagas_attributes on "${schema}".sagas using gin (attributes jsonb_path_ops) where attributes is not null;
 `,
   ],
 };

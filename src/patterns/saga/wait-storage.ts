@@ -15,13 +15,13 @@ export interface Delivery {
   readonly sagaId?: string | undefined;
 }
 
-/** The state of a child as its parent sees it; null if it is gone. */
+/** The state of a child as its parent sees it. */
 export type ChildState = {
+  readonly id: string;
+  readonly name: string;
   readonly status: StoredStatus;
   readonly results: object;
   readonly error: string | null;
-  /** Null for a saga that was started by itself, with the id that a child would have. */
-  readonly parentId: string | null;
 };
 
 /**
@@ -80,27 +80,29 @@ export class WaitStorage {
     return within.kind === "transaction" ? run(within) : boundedTransaction(within, run);
   }
 
-  /** Starts a child, or finds it, and decides by its state what becomes of the parent. */
-  child(
+  /** Starts children, or finds them, and decides by their states what becomes of the parent. */
+  begin(
     row: SagaRow,
-    childId: string,
-    insert: NewSaga | null,
-    changesOf: (child: ChildState | null) => readonly Transition[],
+    group: string,
+    added: readonly NewSaga[],
+    changesOf: (children: readonly ChildState[]) => readonly Transition[],
   ): Promise<SagaRow> {
-    return this.#locked(childAddress(childId), async (tx) => {
-      if (insert !== null) await this.storage.insert(insert, tx);
-      return this.storage.transition(row, changesOf(await this.#childState(tx, childId)), tx);
+    return this.#locked(childAddress(group), async (tx) => {
+      if (added.length > 0) await this.storage.insertAll(added, tx);
+      return this.storage.transition(row, changesOf(await this.children(row.id, group, tx)), tx);
     });
   }
 
-  /** Asks for the compensation of a child, and decides by its state what becomes of the parent. */
-  undoChild(
+  /** Asks for the compensation of children, and decides by their states what becomes of the parent. */
+  undo(
     row: SagaRow,
-    childId: string,
-    changesOf: (child: ChildState | null) => readonly Transition[],
+    group: string,
+    toUndo: (children: readonly ChildState[]) => readonly ChildState[],
+    changesOf: (children: readonly ChildState[]) => readonly Transition[],
   ): Promise<SagaRow> {
     const { sagas, log } = this.storage;
-    return this.#locked(childAddress(childId), async (tx) => {
+    return this.#locked(childAddress(group), async (tx) => {
+      const chosen = toUndo(await this.children(row.id, group, tx));
       // One that is completed is opened again; one that runs learns of it as of an abort.
       await tx.execute(
         `with c as (
@@ -109,18 +111,18 @@ export class WaitStorage {
              error = coalesce(error, 'the saga that began it is compensated'),
              cancel = true, finished_at = null, deadline = null, attempt = 0, lost = 0,
              wake_at = case when owner is null then clock_timestamp() else wake_at end
-           where id = $1 and parent_id = $2 and status in ('completed', 'running') and not (cancel and status = 'running')
+           where id = any ($1) and parent_id = $2 and status in ('completed', 'running') and not (cancel and status = 'running')
            returning id, token)
          insert into ${log} (saga_id, event, token) select id, 'compensation asked for', token from c`,
-        [childId, row.id],
+        [chosen.map(({ id }) => id), row.id],
       );
-      return this.storage.transition(row, changesOf(await this.#childState(tx, childId)), tx);
+      return this.storage.transition(row, changesOf(await this.children(row.id, group, tx)), tx);
     });
   }
 
   /** Ends a child, and wakes the saga that waits for it. */
   finishChild(row: SagaRow, changes: readonly Transition[]): Promise<SagaRow> {
-    return this.#locked(childAddress(row.id), async (tx) => {
+    return this.#locked(childAddress(groupOf(row.id, row.parentId!)), async (tx) => {
       const next = await this.storage.transition(row, changes, tx);
       await this.wakeParent(tx, row.id);
       return next;
@@ -128,20 +130,33 @@ export class WaitStorage {
   }
 
   /** Takes the lock that `wakeParent` needs. */
-  lockChild(tx: Queries, childId: string): Promise<unknown> {
-    return this.#lock(tx, childAddress(childId));
+  async lockChild(tx: Queries, childId: string): Promise<void> {
+    const text = `select parent_id from ${this.storage.sagas} where id = $1`;
+    const parentId = await tx.fetchval<string>(text, [childId]);
+    if (parentId !== null) await this.#lock(tx, childAddress(groupOf(childId, parentId)));
   }
 
+  /** Wakes the saga that waits for a child, unless others that it began at the same time are still to end. */
   async wakeParent(tx: Queries, childId: string): Promise<void> {
+    const { sagas } = this.storage;
     await tx.execute(
-      `update ${this.storage.sagas} set wake_at = clock_timestamp() where waiting_for = $1 and finished_at is null`,
-      [childAddress(childId)],
+      `update ${sagas} p set wake_at = clock_timestamp() from ${sagas} c
+       where c.id = $1 and p.id = c.parent_id and p.finished_at is null
+         and p.waiting_for = 'child ' || p.id || '/' || split_part(substr(c.id, length(p.id) + 2), '/', 1)
+         and (c.status <> 'completed' or not exists (
+           select from ${sagas} o where o.parent_id = p.id and o.id <> c.id and o.finished_at is null
+             and starts_with(o.id, substr(p.waiting_for, 7) || '/')))`,
+      [childId],
     );
   }
 
-  async #childState(tx: Queries, childId: string): Promise<ChildState | null> {
-    const text = `select status, results, error, parent_id as "parentId" from ${this.storage.sagas} where id = $1`;
-    return tx.fetchrow<ChildState>(text, [childId]);
+  /** The children of a part, in the order in which their ids count. */
+  children(parentId: string, group: string, within: Queries = this.storage.db): Promise<ChildState[]> {
+    return within.fetch<ChildState>(
+      `select id, name, status, results, error from ${this.storage.sagas}
+       where parent_id = $1 and (id = $2 or starts_with(id, $2 || '/')) order by length(id), id`,
+      [parentId, group],
+    );
   }
 
   async #locked(address: string, run: (tx: Transaction) => Promise<SagaRow>): Promise<SagaRow> {
@@ -166,8 +181,15 @@ export class WaitStorage {
   }
 }
 
-export function childAddress(childId: string): string {
-  return `child ${childId}`;
+/** The address of the children of one part of a saga. */
+export function childAddress(group: string): string {
+  return `child ${group}`;
+}
+
+/** The id of the parent and the name of its part: the beginning of a child's id. */
+function groupOf(childId: string, parentId: string): string {
+  const end = childId.indexOf("/", parentId.length + 1);
+  return end < 0 ? childId : childId.slice(0, end);
 }
 
 export function signalAddress(sagaId: string, name: string): string {

@@ -58,6 +58,43 @@ describe.each(storeKinds(server))("aggregates in %s", (kind) => {
     ]);
   });
 
+  it("An aggregate is loaded as it was at a version or a time, past its snapshot and its archive", async () => {
+    const orders = app.eventStore.repository(Order);
+    const order = newOrder();
+    for (let price = 1; price <= 14; price++) {
+      order.add("tea", price);
+      await orders.save(order);
+    }
+    await snapshotOf(order.id, 10);
+    const totals = async (...versions: number[]) =>
+      Promise.all(versions.map(async (version) => (await orders.load(order.id, { version })).total));
+    expect(await totals(2, 9, 10, 12, 15, 99)).toEqual([1, 36, 45, 66, 105, 105]);
+    const events = await app.eventStore.read(`order-${order.id}`);
+    const time = events[5]!.recordedAt;
+    const byThen = events.filter(({ recordedAt }) => recordedAt <= time).length;
+    expect((await orders.load(order.id, { at: time })).version).toBe(byThen);
+    expect(await orders.find(order.id, { at: new Date(0) })).toBeNull();
+    await app.eventStore.truncateBefore(`order-${order.id}`, 8);
+    expect(await totals(2, 12)).toEqual([1, 66]);
+    // What was loaded from the past cannot be saved over what came after it.
+    const past = await orders.load(order.id, { version: 3 });
+    past.add("milk", 1);
+    await expect(orders.save(past)).rejects.toThrow(ConcurrencyError);
+    for (const wrong of [
+      { version: 0 },
+      { version: 1.5 },
+      { at: "now" },
+      { at: new Date(Number.NaN) },
+      { verion: 1 },
+    ]) {
+      await expect(orders.load(order.id, wrong as never)).rejects.toThrow("load()");
+    }
+    const counters = app.eventStore.decider(counter);
+    const id = randomUUID();
+    for (const add of [1, 2, 3]) await counters.handle(id, { add } as never);
+    expect((await counters.load(id, { version: 2 })).version).toBe(2);
+  });
+
   it("The events of an aggregate have the metadata that it is saved with", async () => {
     const orders = app.eventStore.repository(Order);
     const order = newOrder();

@@ -5,6 +5,7 @@ import type { Logger } from "../../../kit/logger.js";
 import { show } from "../../../kit/options.js";
 import { causedBy } from "../cause.js";
 import type { RecordedEvent } from "../event.js";
+import { Share } from "../share.js";
 import type { EventStorage } from "../storage/storage.js";
 import {
   type Batch,
@@ -16,7 +17,6 @@ import {
 import type { Upcasters } from "../upcasters.js";
 import type { Projection } from "./projection.js";
 import { isIncomplete, ProjectionBuilds } from "./projection-builds.js";
-import { ProjectionShare } from "./projection-share.js";
 import { swapTables } from "./projection-swap.js";
 
 /** The longest time in milliseconds that a transaction with a slow handler may be idle. */
@@ -44,7 +44,7 @@ export interface ProjectionSurroundings {
  */
 export class ProjectionManager {
   readonly #builds: ProjectionBuilds;
-  readonly #share: ProjectionShare;
+  readonly #share: Share;
   readonly #runners = new Map<string, SubscriptionRunner>();
   /** Milliseconds that transactions may be idle, by subscription, after a handler took longer. */
   readonly #idleLimits = new Map<string, number>();
@@ -61,7 +61,7 @@ export class ProjectionManager {
     readonly around: ProjectionSurroundings,
   ) {
     this.#builds = new ProjectionBuilds(projection, around.db, around.schema);
-    this.#share = new ProjectionShare(projection, around);
+    this.#share = new Share(`projection:${projection.name}@${projection.version}`, around);
     this.prepared = this.#builds.prepare();
     this.prepared.catch(() => {});
     this.#running = this.#run();

@@ -72,9 +72,11 @@ export class MemoryStorage implements EventStorage {
     return { outcome: "stored", version: version + added, position: this.#position };
   }
 
-  async readStream(stream: string, { from, backwards, limit, archived }: StreamRange): Promise<StoredEvent[]> {
+  async readStream(stream: string, { from, backwards, limit, archived, at }: StreamRange): Promise<StoredEvent[]> {
     const events = (this.#streams.get(stream) ?? []).filter((event) => archived || !this.#archived.has(event));
-    const found = events.filter(({ version }) => (backwards ? version <= from : version >= from));
+    const found = events
+      .filter(({ version }) => (backwards ? version <= from : version >= from))
+      .filter(({ recordedAt }) => at === undefined || recordedAt <= at);
     if (backwards) found.reverse();
     return copies(found.slice(0, limit));
   }
@@ -84,7 +86,7 @@ export class MemoryStorage implements EventStorage {
   }
 
   async readAll(
-    { categories, types, archived }: ReadFilter,
+    { categories, types, archived, shard }: ReadFilter,
     from: number,
     upTo: number,
     backwards: boolean,
@@ -96,7 +98,8 @@ export class MemoryStorage implements EventStorage {
       (event) =>
         (archived || !this.#archived.has(event)) &&
         (categories === undefined || categories.includes(event.category)) &&
-        (types === undefined || types.includes(event.type)),
+        (types === undefined || types.includes(event.type)) &&
+        (shard === undefined || hashOf(event.stream) % shard.of === shard.number),
     );
     return copies(found.slice(0, limit));
   }
@@ -223,6 +226,13 @@ export class MemoryStorage implements EventStorage {
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** A number of 20 bits for a name. */
+function hashOf(name: string): number {
+  let hash = 0;
+  for (let at = 0; at < name.length; at++) hash = (hash * 31 + name.charCodeAt(at)) & 1048575;
+  return hash;
 }
 
 /** A reader that changes what it was given must not change the store. */

@@ -45,7 +45,8 @@ export class PostgresReads {
   /** Only the columns that an aggregate needs, without names: an aggregate of 1,000 events is loaded in half the time. */
   async replay(stream: string, range: StreamRange, within: Queries): Promise<ReplayedEvent[]> {
     const text = this.#streamText("version, position, type, schema_version, data", range);
-    const { rows } = await within.fetchArrays(text, [stream, range.from, range.limit]);
+    const at = range.at === undefined ? [] : [range.at];
+    const { rows } = await within.fetchArrays(text, [stream, range.from, range.limit, ...at]);
     return rows.map((row) => ({
       version: row[0] as number,
       position: row[1] as number,
@@ -76,9 +77,12 @@ export class PostgresReads {
     return (await within.fetch<EventRow>(text, values)).map(eventOf);
   }
 
-  #streamText(columns: string, { backwards, archived }: StreamRange): string {
+  #streamText(columns: string, { backwards, archived, at }: StreamRange): string {
     const order = `order by version ${backwards ? "desc" : "asc"} limit $3`;
-    return this.#union(columns, `stream = $1 and version ${backwards ? "<=" : ">="} $2`, order, archived === true);
+    // A Date has no microseconds: the whole millisecond counts.
+    const until = at === undefined ? "" : " and recorded_at < $4::timestamptz + interval '1 millisecond'";
+    const condition = `stream = $1 and version ${backwards ? "<=" : ">="} $2${until}`;
+    return this.#union(columns, condition, order, archived === true);
   }
 
   #union(columns: string, condition: string, order: string, archived: boolean): string {

@@ -5,7 +5,7 @@ import type { Database, Queries, Transaction } from "../../../engines/db/databas
 import { UniqueViolation } from "../../../engines/db/errors.js";
 import type { Logger } from "../../../kit/logger.js";
 import { categoryOf } from "../event.js";
-import { workerPrefix } from "../projections/projection-share.js";
+import { workerPrefix } from "../share.js";
 import { PostgresArchive } from "./postgres-archive.js";
 import { appendManyText, appendOneText, appendSeveralText } from "./postgres-functions.js";
 import { PostgresReads } from "./postgres-reads.js";
@@ -214,7 +214,8 @@ export class PostgresStorage implements EventStorage {
     return this.#db.fetch<SubscriptionState>(
       `select name, position, case when lease_until > clock_timestamp() then owner end as owner
        from ${this.#table("subscriptions")}
-       where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}') order by name limit 1000`,
+       where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}')
+         and not starts_with(name, 'projection-worker:') order by name limit 1000`,
     );
   }
 

@@ -64,6 +64,8 @@ export interface StreamRange {
   readonly backwards?: boolean | undefined;
   /** True for archived events too. */
   readonly archived?: boolean | undefined;
+  /** Only events that were stored up to this time. */
+  readonly at?: Date | undefined;
 }
 
 /** Streams that a policy archives: those whose last event is old enough. */

@@ -1,12 +1,13 @@
-import type { WorkSignals } from "../../durable/leased-worker.js";
-import type { SagaDefinition } from "./definition.js";
+import type { WorkSignals } from "../../../durable/leased-worker.js";
+import type { SagaDefinition } from "../definition.js";
+import { isFinished, type SagaRow } from "../row.js";
+import { DriverReplaced } from "../storage.js";
 import { type DriverParts, Execution } from "./execution.js";
-import { isFinished, type SagaRow } from "./row.js";
 import { runBack } from "./run-back.js";
+import { runChildren } from "./run-children.js";
 import { runParallel } from "./run-parallel.js";
 import { runStep } from "./run-step.js";
-import { runChild, runSleep, runWait } from "./run-wait.js";
-import { DriverReplaced } from "./storage.js";
+import { runSleep, runWait } from "./run-wait.js";
 
 /**
  * Moves one saga forward, one transition after the other, until it ends, waits, or another worker has it. Returns true if it
@@ -53,7 +54,7 @@ async function advance(execution: Execution): Promise<boolean> {
     case "sleep":
       return runSleep(execution, node);
     case "child":
-      return runChild(execution, node);
+      return runChildren(execution, node);
   }
 }
 

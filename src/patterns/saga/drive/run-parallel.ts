@@ -1,11 +1,11 @@
-import { errorText } from "../../durable/texts.js";
-import { isInstance } from "../../errors/describe.js";
-import { backoff } from "../../kit/time/backoff.js";
-import { sleep } from "../../kit/time/within.js";
-import type { SagaNode } from "./definition.js";
+import { errorText } from "../../../durable/texts.js";
+import { isInstance } from "../../../errors/describe.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import { sleep } from "../../../kit/time/within.js";
+import type { SagaNode } from "../definition.js";
+import { type Step, StepRefused } from "../steps.js";
 import { type Execution, longestPause, plainResult, withName, without } from "./execution.js";
 import { eventOf, notJson, runAction } from "./run-step.js";
-import { type Step, StepRefused } from "./steps.js";
 
 /** The end of one branch: it is done, it failed for good, or this process does not continue with it. */
 type BranchEnd = { readonly kind: "done" | "left" } | { readonly kind: "failed"; readonly error: string };

@@ -1,11 +1,11 @@
-import { type AttemptOutcome, attempted, WorkTimeout } from "../../durable/attempt.js";
-import { watched } from "../../durable/pulse.js";
-import { errorText } from "../../durable/texts.js";
-import { isInstance } from "../../errors/describe.js";
-import { backoff } from "../../kit/time/backoff.js";
-import type { SagaNode } from "./definition.js";
+import { type AttemptOutcome, attempted, WorkTimeout } from "../../../durable/attempt.js";
+import { watched } from "../../../durable/pulse.js";
+import { errorText } from "../../../durable/texts.js";
+import { isInstance } from "../../../errors/describe.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import type { SagaNode } from "../definition.js";
+import { type Step, StepRefused, StepUnknown } from "../steps.js";
 import { type Execution, longestPause, plainResult, sagaName, withName, without } from "./execution.js";
-import { type Step, StepRefused, StepUnknown } from "./steps.js";
 
 /** The error of a step whose result cannot be stored. */
 export function notJson({ name }: Step): string {

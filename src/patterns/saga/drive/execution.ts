@@ -1,14 +1,14 @@
-import type { WorkSignals } from "../../durable/leased-worker.js";
-import { attemptSpan } from "../../durable/stored-trace.js";
-import { jsonText } from "../../durable/texts.js";
-import type { Logger } from "../../kit/logger.js";
-import type { LazySignal } from "../../kit/time/lazy-signal.js";
-import type { Span, Tracer } from "../../kit/tracer.js";
-import type { SagaDefinition, SagaNode } from "./definition.js";
-import { applied, isFinished, type SagaRow, type Transition } from "./row.js";
-import type { Step } from "./steps.js";
-import { DriverReplaced, type SagaStorage } from "./storage.js";
-import type { WaitStorage } from "./wait-storage.js";
+import type { WorkSignals } from "../../../durable/leased-worker.js";
+import { attemptSpan } from "../../../durable/stored-trace.js";
+import { jsonText } from "../../../durable/texts.js";
+import type { Logger } from "../../../kit/logger.js";
+import type { LazySignal } from "../../../kit/time/lazy-signal.js";
+import type { Span, Tracer } from "../../../kit/tracer.js";
+import type { SagaDefinition, SagaNode } from "../definition.js";
+import { applied, isFinished, type SagaRow, type Transition } from "../row.js";
+import type { Step } from "../steps.js";
+import { DriverReplaced, type SagaStorage } from "../storage.js";
+import type { WaitStorage } from "../wait-storage.js";
 
 export interface DriverSettings {
   readonly maxRetries: number;

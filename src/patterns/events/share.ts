@@ -1,14 +1,15 @@
-import type { Database } from "../../../engines/db/database.js";
-import type { SubscriptionRunner } from "../subscription-runner.js";
+import type { Database } from "../../engines/db/database.js";
+import type { SubscriptionRunner } from "./subscription-runner.js";
 
-/** The beginning of the names under which the workers of sharded projections are known. */
-export const workerPrefix = "projection-worker:";
+/** The beginning of the names under which the workers of sharded subscriptions and projections are known. */
+export const workerPrefix = "worker:";
 
 /**
- * The share of a worker: the shards of a projection divided by the number of workers that run it. A worker with more gives
- * some back, so that the work is spread when workers come and go. Leases alone would leave all shards with the first one.
+ * The share of a worker: the shards of a subscription or a projection divided by the number of workers that run it. A worker
+ * with more gives some back, so that the work is spread when workers come and go. Leases alone would leave all shards with the
+ * first one.
  */
-export class ProjectionShare {
+export class Share {
   readonly #db: Database;
   readonly #table: string;
   readonly #prefix: string;
@@ -19,12 +20,12 @@ export class ProjectionShare {
   #counted = -Infinity;
 
   constructor(
-    { name, version }: { readonly name: string; readonly version: number },
+    name: string,
     { db, schema, owner, leaseMs }: { db: Database; schema: string; owner: string; leaseMs: number },
   ) {
     this.#db = db;
     this.#table = `"${schema}".subscriptions`;
-    this.#prefix = `${workerPrefix}${name}@${version} `;
+    this.#prefix = `${workerPrefix}${name} `;
     this.#name = `${this.#prefix}${owner}`;
     this.#owner = owner;
     this.#leaseMs = leaseMs;

@@ -1,10 +1,10 @@
-import { attempted } from "../../durable/attempt.js";
-import { errorText } from "../../durable/texts.js";
-import { backoff } from "../../kit/time/backoff.js";
-import type { SagaNode } from "./definition.js";
+import { attempted } from "../../../durable/attempt.js";
+import { errorText } from "../../../durable/texts.js";
+import { backoff } from "../../../kit/time/backoff.js";
+import type { SagaNode } from "../definition.js";
+import type { Step } from "../steps.js";
 import { type Execution, longestPause } from "./execution.js";
-import { undoChild } from "./run-wait.js";
-import type { Step } from "./steps.js";
+import { undoChildren } from "./run-children.js";
 
 /** Undoes the newest unit that had an effect, or may have had one. Returns true if the saga continues at once. */
 export async function runBack(execution: Execution): Promise<boolean> {
@@ -20,7 +20,7 @@ export async function runBack(execution: Execution): Promise<boolean> {
     return false;
   }
   if (unit !== row.step) execution.note({ event: "compensation continues", step: unit, attempt: 0 });
-  return node.kind === "child" ? undoChild(execution, node) : undoStep(execution, stepOf(node, unit)!, unit);
+  return node.kind === "child" ? undoChildren(execution, node) : undoStep(execution, stepOf(node, unit)!, unit);
 }
 
 async function undoStep(execution: Execution, step: Step, unit: number): Promise<boolean> {
