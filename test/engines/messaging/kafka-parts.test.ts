@@ -348,7 +348,9 @@ describe("A consumer that joins its group", () => {
   /** Joins as the library does; resolves to the response that the library gets, and what the broker was told. */
   function joiner(protocolName: string) {
     const kGetApi = Symbol("getApi");
-    const joining = new Joining(async () => {}, 6000);
+    const silent = vi.fn();
+    const joining = new Joining(async () => {}, 6000, silent);
+    onTestFinished(() => joining.close());
     /** Responses that the broker owes. */
     const owed: (() => void)[] = [];
     let waits = false;
@@ -366,8 +368,13 @@ describe("A consumer that joins its group", () => {
       lastHeartbeat: null as Date | null,
       [kGetApi]: (_name: string, found: (error: Error | null, api: KafkaJoinApi) => void) => found(null, broker),
     };
-    const pool = { get: async (address: unknown) => address, close: async () => {} } as unknown as KafkaConnectionPool;
-    joining.attach({ kGetApi } as unknown as KafkaLibrary, consumer as unknown as KafkaClientConsumer, pool);
+    const pool = { get: async (address: unknown) => address, close: async () => {} };
+    joining.attach(
+      { kGetApi } as unknown as KafkaLibrary,
+      consumer as unknown as KafkaClientConsumer,
+      pool as unknown as KafkaConnectionPool,
+      60_000,
+    );
     const join = async (memberId: string, given: Member[] = []) => {
       members = given;
       const response = await new Promise<{ readonly members: readonly Member[] }>((resolve, reject) => {
@@ -383,8 +390,24 @@ describe("A consumer that joins its group", () => {
       waits = true;
       return owed;
     };
-    return { joining, consumer, join, hold, pass: () => void generationId++ };
+    return { joining, consumer, join, hold, pool, silent, pass: () => void generationId++ };
   }
+
+  it("Notices that neither a heartbeat nor a request to join was answered for longer than they may take", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { join, pool, consumer, silent } = joiner("cooperative-sticky");
+    await join("");
+    await vi.advanceTimersByTimeAsync(50_000);
+    consumer.lastHeartbeat = new Date();
+    // The library forgets the request.
+    pool.get = () => new Promise(() => {});
+    void join("m1");
+    await vi.advanceTimersByTimeAsync(65_000);
+    expect(silent).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(silent).toHaveBeenCalled();
+  });
 
   it("Hands no description to the library that it could not read: its error would end the process", async () => {
     const { join, joining } = joiner("cooperative-sticky");

@@ -134,7 +134,8 @@ export class KafkaClients {
       partitionAssigner: (_current: string, _members: unknown, _topics: unknown, metadata: KafkaMetadata) =>
         joining?.share(metadata),
     });
-    joining?.attach(this.#library, consumer, this.connectionPool(rebalanceTimeout + joinMargin));
+    const patience = rebalanceTimeout + joinMargin;
+    joining?.attach(this.#library, consumer, this.connectionPool(patience), patience);
     return consumer;
   }
 

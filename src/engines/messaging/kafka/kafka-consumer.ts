@@ -1,5 +1,5 @@
 import { milliseconds } from "../../../kit/duration.js";
-import { sleep } from "../../../kit/time/within.js";
+import { sleep, within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import type { KafkaClients } from "./clients.js";
 import { Deliveries } from "./deliveries.js";
@@ -38,6 +38,8 @@ export class KafkaConsumer implements BrokerConsumer {
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
   #waiting: NodeJS.Timeout | undefined;
+  /** Aborted when the group does not answer any more. */
+  readonly #giveUp = new AbortController();
   #paused = false;
   #stopped = false;
   #ended = false;
@@ -47,7 +49,11 @@ export class KafkaConsumer implements BrokerConsumer {
     this.#request = request;
     this.#sink = sink;
     const sessionTimeout = milliseconds(clients.config.sessionTimeout);
-    this.#joining = new Joining((isMember) => this.#beforeJoin(isMember), sessionTimeout);
+    const silent = () => {
+      this.#giveUp.abort(lost());
+      this.#fail(lost());
+    };
+    this.#joining = new Joining((isMember) => this.#beforeJoin(isMember), sessionTimeout, silent);
     this.#consumer = clients.consumer(request.group, this.#joining);
     const offsets = new GroupOffsets(clients, this.#consumer, request.topic);
     this.#offsets = offsets;
@@ -85,7 +91,7 @@ export class KafkaConsumer implements BrokerConsumer {
   async open(): Promise<void> {
     try {
       this.#consumer.topics.track(this.#request.topic);
-      await this.#consumer.joinGroup({});
+      await within(this.#consumer.joinGroup({}), Infinity, undefined, this.#giveUp.signal);
       this.#joining.shared();
       // Of the first share we know. Each further one must be heard of, also while this one is being opened.
       this.#consumer.on("consumer:group:join", () => this.#joined());

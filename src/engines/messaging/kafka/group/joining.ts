@@ -27,6 +27,10 @@ export class Joining {
   announced: readonly TopicPartitions[] = [];
   readonly #before: (isMember: boolean) => Promise<void>;
   readonly #sessionTimeout: number;
+  readonly #silent: () => void;
+  #watch: NodeJS.Timeout | undefined;
+  /** The time of the last answer besides those to heartbeats, in milliseconds. */
+  #lastAnswer = Date.now();
   #consumer: KafkaClientConsumer | null = null;
   #pool: KafkaConnectionPool | null = null;
   /** The last sign of life besides heartbeats, which pause while the consumer joins; in milliseconds. */
@@ -39,10 +43,14 @@ export class Joining {
   /** False from the answer to a request until the share of it has arrived. */
   #isShared = true;
 
-  /** `before` is called before each request, and waited for; with false if the group does not know the consumer any more. */
-  constructor(before: (isMember: boolean) => Promise<void>, sessionTimeout: number) {
+  /**
+   * `before` is called before each request, and waited for; with false if the group does not know the consumer any more. `silent`
+   * is called when neither a heartbeat nor a request was answered for longer than any of them may take.
+   */
+  constructor(before: (isMember: boolean) => Promise<void>, sessionTimeout: number, silent: () => void) {
     this.#before = before;
     this.#sessionTimeout = sessionTimeout;
+    this.#silent = silent;
   }
 
   /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
@@ -63,10 +71,19 @@ export class Joining {
     return assignPartitions(this.#members, (topic) => topics.get(topic)?.partitionsCount ?? 0, this.isCooperative);
   }
 
-  /** Takes part in the requests of a consumer. Those that wait for other members use the connections of `pool`. */
-  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool): void {
+  /**
+   * Takes part in the requests of a consumer. Those that wait for other members use the connections of `pool`, for `patience`
+   * milliseconds at most.
+   */
+  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool, patience: number): void {
     this.#consumer = consumer;
     this.#pool = pool;
+    // The library can forget a request whose connection ends before it is sent. The timer keeps the process, too: a program that does nothing but
+    // consume would end while it has no connection.
+    this.#watch = setInterval(() => {
+      const last = Math.max(this.#lastAnswer, consumer.lastHeartbeat?.getTime() ?? 0);
+      if (Date.now() - last > patience + this.#sessionTimeout) this.#silent();
+    }, this.#sessionTimeout);
     const getApi = consumer[kGetApi]!;
     const apis: Readonly<Record<string, (api: never) => unknown>> = {
       JoinGroup: (api: KafkaJoinApi) => this.#over(consumer, this.#waiting(api)),
@@ -81,6 +98,7 @@ export class Joining {
 
   /** Ends the connections. Requests that are under way fail. */
   close(): void {
+    clearInterval(this.#watch);
     this.#pool?.close().catch(() => {});
   }
 
@@ -95,6 +113,7 @@ export class Joining {
       const signs = setInterval(() => this.#sign(this.isAlive), this.#sessionTimeout / 10).unref();
       const answered: typeof ended = (error, response) => {
         clearInterval(signs);
+        this.#lastAnswer = Date.now();
         this.#sign(!error);
         ended(error, response);
       };
