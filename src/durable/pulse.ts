@@ -5,8 +5,8 @@ import type { Database } from "../engines/db/database.js";
 import type { Logger } from "../kit/logger.js";
 import { nodeCrypto } from "../kit/node-modules.js";
 import { LoopWatch } from "../kit/time/loop-watch.js";
+import { silentText } from "./blocked-workers.js";
 import { pulseProgram } from "./pulse-thread.js";
-import { silentText } from "./silent-workers.js";
 
 /** Milliseconds of a silent event loop after which its leases may be taken: it will hardly come back. */
 const longestSilence = 300_000;

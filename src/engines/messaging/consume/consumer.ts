@@ -6,7 +6,6 @@ import { sleep, within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { countIn, frameworkHeaders } from "../headers.js";
-import type { AttemptResult } from "./attempt.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
 import { acknowledged } from "./conclude.js";
@@ -14,6 +13,7 @@ import { Finished } from "./finished.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
 import { type ConsumerContext, type Ended, InFlightMessage, type WorkResult } from "./in-flight-message.js";
 import { type Flow, Lanes } from "./lanes.js";
+import type { AttemptResult } from "./outcome.js";
 import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
