@@ -86,7 +86,8 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
     this.#sink = sink;
     this.#queues = queues;
     this.#reader = new QueueReader(queues.queue, this);
-    this.#suspects = queues.suspects === null ? null : new AmqpSuspects(queues.suspects, share.turns, this);
+    this.#suspects =
+      queues.suspects === null ? null : new AmqpSuspects(queues.suspects, share.turns, this.#reader, this);
   }
 
   get hasFailed(): boolean {
@@ -164,10 +165,6 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
 
   #deliver(message: AmqpMessage, earlier: number): void {
     this.#sink.deliver(new AmqpDelivery(message, this, earlier));
-  }
-
-  async hold(): Promise<void> {
-    await this.#reader.end();
   }
 
   async goOn(): Promise<void> {

@@ -1,6 +1,7 @@
 import { within } from "../../../kit/time/within.js";
 import { longestAlone, type Turns } from "../suspects.js";
 import type { AmqpChannel, AmqpMessage } from "./amqplib.js";
+import type { QueueReader } from "./queue-reader.js";
 import { earlierOf, isSuspect } from "./records.js";
 
 /** The consumer of suspects. */
@@ -11,8 +12,6 @@ export interface SuspectsOwner {
   readonly waiting: AmqpMessage[];
   /** False during a pause and after the end. */
   readonly isActive: boolean;
-  /** Stops the deliveries. */
-  hold(): Promise<void>;
   /** Delivers what waits, and takes further messages, unless there is a pause. */
   goOn(): Promise<void>;
   /** Resolves when no message that was delivered is unsettled. */
@@ -32,6 +31,7 @@ const lookAgain = 5000;
 export class AmqpSuspects {
   readonly #queue: string;
   readonly #turns: Turns;
+  readonly #reader: QueueReader;
   readonly #owner: SuspectsOwner;
   readonly #suspected = new WeakSet<AmqpMessage>();
   /** Messages in a row that were delivered before. */
@@ -40,9 +40,10 @@ export class AmqpSuspects {
   #alone: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(queue: string, turns: Turns, owner: SuspectsOwner) {
+  constructor(queue: string, turns: Turns, reader: QueueReader, owner: SuspectsOwner) {
     this.#queue = queue;
     this.#turns = turns;
+    this.#reader = reader;
     this.#owner = owner;
   }
 
@@ -100,7 +101,7 @@ export class AmqpSuspects {
    */
   async #handle(): Promise<void> {
     const owner = this.#owner;
-    await owner.hold();
+    await this.#reader.end();
     await this.#setAside();
     for (let found = true; found && owner.isActive; ) {
       await within(owner.idle(), longestAlone);
