@@ -49,7 +49,7 @@ async function bundled(folder, entries) {
 }
 
 /**
- * `declare module "../http/request.js" { interface RequestSlots { ... } }` adds to an interface of another module. In one
+ * `declare module "../http/request.js" { interface RequestMembers { ... } }` adds to an interface of another module. In one
  * file it is the same interface, and its members merge without the module around them.
  */
 function withoutAugmentations(code) {

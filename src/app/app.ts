@@ -28,7 +28,7 @@ export interface AppState {
 }
 
 declare module "../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The application that handles the request. */
     readonly app: App;
   }

@@ -1,5 +1,5 @@
 import type { Database } from "../engines/db/database.js";
-import { freeText } from "./silent-workers.js";
+import { freeText } from "./blocked-workers.js";
 
 /** Milliseconds by which a lease may end later than one that is written now. */
 const leastRoom = 300_000;

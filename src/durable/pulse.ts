@@ -4,8 +4,9 @@ import type { Worker } from "node:worker_threads";
 import type { Database } from "../engines/db/database.js";
 import type { Logger } from "../kit/logger.js";
 import { nodeCrypto } from "../kit/node-modules.js";
+import { LoopWatch } from "../kit/time/loop-watch.js";
+import { silentText } from "./blocked-workers.js";
 import { pulseProgram } from "./pulse-thread.js";
-import { silentText } from "./silent-workers.js";
 
 /** Milliseconds of a silent event loop after which its leases may be taken: it will hardly come back. */
 const longestSilence = 300_000;
@@ -51,10 +52,9 @@ class Pulse {
   readonly #members = new Set<PulseMember>();
   readonly #turns = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #watch: LoopWatch | null = null;
   #starting: Promise<void> = Promise.resolve();
   #period = 0;
-  #beatAt = 0;
   #toldAt = 0;
 
   constructor(db: Database, logger: Logger) {
@@ -77,8 +77,8 @@ class Pulse {
   }
 
   async #update(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#watch?.stop();
+    this.#watch = null;
     if (this.#members.size === 0) {
       const thread = this.#thread;
       this.#thread = null;
@@ -86,8 +86,7 @@ class Pulse {
       return;
     }
     this.#period = Math.max(Math.min(...[...this.#members].map(({ leaseMs }) => leaseMs)) / 6, 20);
-    this.#beatAt = performance.now();
-    this.#timer = setInterval(() => this.#beat(), this.#period / 2).unref();
+    this.#watch = new LoopWatch(this.#period / 2, (late) => this.#beat(late + this.#period / 2));
     if (this.#db.engine === "postgres") this.#thread ??= await this.#startThread();
     this.#tell();
   }
@@ -140,13 +139,10 @@ class Pulse {
     this.#thread?.postMessage({ statements, route: this.#db.route ?? null, period: this.#period });
   }
 
-  #beat(): void {
+  #beat(silence: number): void {
     Atomics.add(this.#turns, 0, 1);
-    const now = performance.now();
-    const silence = now - this.#beatAt;
-    this.#beatAt = now;
     if (silence > Math.max(this.#period * 3, shortestBlock)) this.#report(silence);
-    if (now - this.#toldAt > routeInterval) this.#tell();
+    if (performance.now() - this.#toldAt > routeInterval) this.#tell();
   }
 
   #report(silence: number): void {

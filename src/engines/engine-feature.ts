@@ -1,8 +1,8 @@
 import { type Feature, feature } from "../feature/feature.js";
 import { type Host, isStarted } from "../feature/host.js";
 import { configFrom } from "../kit/config.js";
-import { type Duration, seconds } from "../kit/duration.js";
-import { engine } from "./engine.js";
+import { type Duration, seconds } from "../kit/time/duration.js";
+import { declareEngine } from "./engine.js";
 
 /** A client of an external system from outside: `app.install(mail, { url })` adds `app.mail` and `request.mail`. */
 export interface EngineFeatureDefinition<Name extends string, Given extends readonly unknown[], Config, Client> {
@@ -36,7 +36,7 @@ export function engineFeature<Name extends string, Given extends readonly unknow
   definition: EngineFeatureDefinition<Name, Given, Config, Client>,
 ): Feature<{ readonly [K in Name]: Client }, Given> {
   const { name, config, openWithin = 10, required = true } = definition;
-  const inner = engine<Config, Holder<Config, Client>>({
+  const inner = declareEngine<Config, Holder<Config, Client>>({
     name,
     enabledBy: `install(${name})`,
     create: (settings) => ({ settings, client: null, closed: false }),

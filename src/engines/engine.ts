@@ -99,7 +99,7 @@ const pingWithin = 2;
 /** The engines that an application has enabled. */
 export const enginesOf = perHost((): EngineProbe[] => []);
 
-export function engine<Config, Client extends object>(
+export function declareEngine<Config, Client extends object>(
   declaration: EngineDeclaration<Config, Client>,
 ): Engine<Config, Client> {
   const { name, enabledBy } = declaration;

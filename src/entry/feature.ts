@@ -25,7 +25,7 @@ export {
   perHost,
 } from "../feature/host.js";
 export { hostCookieName } from "../http/fields/cookies.js";
-export type { RequestSlots } from "../http/request.js";
+export type { RequestMembers } from "../http/request.js";
 export { deferredClient, notStarted } from "../kit/before-start.js";
 export {
   type ArgumentsOf,
@@ -39,10 +39,10 @@ export {
 } from "../kit/config.js";
 export type { ConfigOf } from "../kit/config-of.js";
 export { decorating } from "../kit/decorating.js";
-export { type Duration, milliseconds, seconds } from "../kit/duration.js";
 export type { Logger } from "../kit/logger.js";
 export type { EitherSpelling } from "../kit/names.js";
 export { type Check, is, show } from "../kit/options.js";
+export { type Duration, milliseconds, seconds } from "../kit/time/duration.js";
 export type { Span, Tracer } from "../kit/tracer.js";
 export { ValueError } from "../kit/value-error.js";
 export type { Middleware } from "../pipeline/middleware.js";

@@ -169,8 +169,8 @@ export { Request, type RequestContext } from "../http/request.js";
 export { Response, type ResponseInit } from "../http/response.js";
 export type { SseEvent } from "../http/sse.js";
 export { type Answerable, toResponseSymbol } from "../http/to-response.js";
-export type { Duration } from "../kit/duration.js";
 export type { LogFields, Logger } from "../kit/logger.js";
+export type { Duration } from "../kit/time/duration.js";
 export type {
   Attributes,
   AttributeValue,

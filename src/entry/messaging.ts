@@ -14,7 +14,6 @@ export type {
   OutgoingRecord,
   PublishWay,
 } from "../engines/messaging/broker.js";
-export type { DeadReason } from "../engines/messaging/consume/attempt.js";
 export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";
 export type { WorkResult } from "../engines/messaging/consume/in-flight-message.js";
 export type {
@@ -24,6 +23,7 @@ export type {
   InboxMessage,
   MessageHandler,
 } from "../engines/messaging/consume/options.js";
+export type { DeadReason } from "../engines/messaging/consume/outcome.js";
 export { type Claim, MemoryProcessedStore, type ProcessedStore } from "../engines/messaging/consume/processed.js";
 export type { RetryOptions } from "../engines/messaging/consume/retry.js";
 export type { DeadLetter, DeadLetterFilter, DeadLetterGroup, DeadLetters } from "../engines/messaging/dead-letters.js";

@@ -1,3 +1,5 @@
+import { percentDecoded } from "../kit/encoding.js";
+
 /**
  * A path with its percent escapes decoded once, as routes match it: `/%61dmin` is `/admin`. Escapes that would change the
  * meaning of the text stay as they are: slashes, `%`, `?`, `#`, white space, control characters, and bytes that are not
@@ -21,17 +23,9 @@ function decodeRun(run: string): string {
     const each = run.slice(i, i + 3).toLowerCase();
     // Control characters are those of which the first digit is 0 or 1.
     if (i < run.length && !kept.has(each) && each[1] !== "0" && each[1] !== "1") continue;
-    decoded += textOf(run.slice(open, i)) + run.slice(i, i + 3);
+    const text = run.slice(open, i);
+    decoded += (percentDecoded(text)?.replace(/[\s\x80-\x9f]/g, encodeURIComponent) ?? text) + run.slice(i, i + 3);
     open = i + 3;
   }
   return decoded;
-}
-
-function textOf(run: string): string {
-  if (run === "") return "";
-  try {
-    return decodeURIComponent(run).replace(/[\s\x80-\x9f]/g, encodeURIComponent);
-  } catch {
-    return run;
-  }
 }

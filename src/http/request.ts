@@ -31,7 +31,7 @@ export interface RequestContext {
 }
 
 /** Members that features add to the request. Each feature declares its own. */
-export interface RequestSlots {}
+export interface RequestMembers {}
 
 /** The part of the application that a request uses. The contract of features merges the rest of it into this interface. */
 export interface RequestHost {
@@ -336,7 +336,7 @@ export class Request<Params extends object = Record<string, string>> {
   }
 }
 // biome-ignore lint/correctness/noUnusedVariables: declarations that merge have the same parameters
-export interface Request<Params extends object = Record<string, string>> extends RequestSlots {
+export interface Request<Params extends object = Record<string, string>> extends RequestMembers {
   /** `onFinish` in snake case. */
   on_finish(callback: () => void | Promise<void>): void;
   /** `clientCertificate` in snake case. */

@@ -1,6 +1,6 @@
 import { type OptionsOf, option, options } from "../kit/config.js";
-import { type Duration, isDuration, milliseconds } from "../kit/duration.js";
 import { show } from "../kit/options.js";
+import { type Duration, isDuration, milliseconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 
 /** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */

@@ -1,9 +1,9 @@
 import type { ConfigOf } from "./config-of.js";
-import { type Duration, durationForm, inWords, isDuration, milliseconds, readSeconds } from "./duration.js";
 import { camelCase, type EitherSpelling, type SnakeCase, snakeCase } from "./names.js";
 import { type Check, isPlainObject, listedNames, show } from "./options.js";
 import { isRecord } from "./own-property.js";
 import { didYouMean } from "./suggest.js";
+import { type Duration, durationForm, inWords, isDuration, milliseconds, readSeconds } from "./time/duration.js";
 import { ValueError } from "./value-error.js";
 
 /**

@@ -13,3 +13,20 @@ export function utf8Of(bytes: Uint8Array): string {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString("utf8");
 }
+
+/** The text with its percent escapes decoded; null if one of them is malformed. */
+export function percentDecoded(text: string): string | null {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A larger buffer, for at least `needed` bytes, with the first `length` ones of this. */
+export function grown(bytes: Buffer, length: number, needed: number): Buffer<ArrayBuffer> {
+  const larger = Buffer.allocUnsafeSlow(Math.max(needed, bytes.length * 2));
+  bytes.copy(larger, 0, 0, length);
+  return larger;
+}

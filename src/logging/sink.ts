@@ -1,9 +1,9 @@
 import { fstatSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type OptionsOf, option, options } from "../kit/config.js";
-import { milliseconds } from "../kit/duration.js";
 import { type Check, is } from "../kit/options.js";
 import { backoff } from "../kit/time/backoff.js";
+import { milliseconds } from "../kit/time/duration.js";
 
 /** The destination of log lines. Each text is one or more whole lines, with line feeds. A Writable stream is a sink too. */
 export interface LogSink {

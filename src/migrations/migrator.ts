@@ -1,7 +1,7 @@
 import type { Database, Queries, Session } from "../engines/db/database.js";
 import { options as declare, type OptionsOf, option, type SettingsOf } from "../kit/config.js";
-import { milliseconds } from "../kit/duration.js";
 import { type Check, is } from "../kit/options.js";
+import { milliseconds } from "../kit/time/duration.js";
 import type { SchemaState } from "../orm/schema/state.js";
 import { MigrationError } from "./errors.js";
 import { execute } from "./executor.js";

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../kit/encoding.js";
 import { type Check, is } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 
@@ -85,17 +86,10 @@ function staticText(part: string, whole: string): string {
     throw new ValueError(`'${part}' in the path '${whole}' is no parameter here: write {${part.slice(1)}}`);
   }
   if (part === "*") throw new ValueError(`'*' in the path '${whole}' matches nothing here: write {rest:*}`);
-  const text = part.includes("%") ? decoded(part, whole) : part;
+  const text = percentDecoded(part);
+  if (text === null) throw new ValueError(`'${part}' in the path '${whole}' has a percent escape that is not valid`);
   if (text === "." || text === ".." || text.includes("\0") || text.includes("\\")) {
     throw new ValueError(`the path '${whole}' holds the segment '${part}', which no request can have`);
   }
   return text;
-}
-
-function decoded(part: string, whole: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new ValueError(`'${part}' in the path '${whole}' has a percent escape that is not valid`);
-  }
 }

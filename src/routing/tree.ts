@@ -1,3 +1,4 @@
+import { percentDecoded } from "../kit/encoding.js";
 import type { Pattern } from "./pattern.js";
 
 /** The route found for a path, with the path's parameters in the order of its pattern, decoded. */
@@ -110,12 +111,8 @@ function segmentAt(path: string, start: number, end: number, encoded: boolean): 
 export function pathKind(path: string): "plain" | "encoded" | "malformed" {
   if (path.includes("/.") && dotSegment.test(path)) return "malformed";
   if (!path.includes("%")) return "plain";
-  try {
-    const decoded = decodeURIComponent(path);
-    return decoded.includes("\0") || dotSegment.test(decoded) ? "malformed" : "encoded";
-  } catch {
-    return "malformed";
-  }
+  const decoded = percentDecoded(path);
+  return decoded === null || decoded.includes("\0") || dotSegment.test(decoded) ? "malformed" : "encoded";
 }
 
 const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;

@@ -1,6 +1,6 @@
 import { type App, hostOf } from "../app/app.js";
 import { switchRateLimitsOff } from "../batteries/rate-limit/feature.js";
-import { type Duration, seconds } from "../kit/duration.js";
+import { type Duration, seconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 
 /** Settings of an application under test. By default it behaves as under `app.fetch`. */

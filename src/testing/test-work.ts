@@ -1,7 +1,7 @@
 import { type App, hostOf } from "../app/app.js";
 import { options as declare, type OptionsOf, option } from "../kit/config.js";
-import { milliseconds } from "../kit/duration.js";
 import { poll } from "../kit/time/backoff.js";
+import { milliseconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 import { enabledEventStore } from "../patterns/events/feature.js";
 import { startedJobs } from "../patterns/jobs/feature.js";

@@ -1,8 +1,8 @@
 import { isToken } from "../http/fields/headers.js";
 import type { Request } from "../http/request.js";
 import { type OptionsOf, option, options } from "../kit/config.js";
-import { milliseconds } from "../kit/duration.js";
 import { type Check, is } from "../kit/options.js";
+import { milliseconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 import type { ChannelLimits } from "./channel.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { freeText, silentTables } from "../../src/durable/blocked-workers.js";
 import { type PulseMember, pulseOf, watched } from "../../src/durable/pulse.js";
-import { freeText, silentTables } from "../../src/durable/silent-workers.js";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
 import type { Logger } from "../../src/kit/logger.js";

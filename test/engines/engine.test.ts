@@ -4,7 +4,7 @@ import { hostOf } from "../../src/app/app.js";
 import { AppHost } from "../../src/app/host.js";
 import { currentHealth } from "../../src/batteries/health/feature.js";
 import { metricsFeature } from "../../src/batteries/metrics/feature.js";
-import { type EngineDeclaration, engine } from "../../src/engines/engine.js";
+import { declareEngine, type EngineDeclaration } from "../../src/engines/engine.js";
 import { feature } from "../../src/feature/feature.js";
 import { recordingTracer } from "./spans.js";
 
@@ -35,7 +35,7 @@ const declaration: Declaration = {
 
 function hostWith(change: Partial<Declaration> = {}): { host: AppHost; client: Client; lines: string[] } {
   const client = new Client();
-  const probe = engine<string, Client>({ ...declaration, create: () => client, ...change });
+  const probe = declareEngine<string, Client>({ ...declaration, create: () => client, ...change });
   const host = new AppHost([feature<object>({ name: "probe", ...probe.stages }), metricsFeature]);
   const lines: string[] = [];
   const note = (message: string): void => void lines.push(message);
@@ -108,7 +108,7 @@ describe("an engine", () => {
 
   it("A check of the health before the start does not change the client that is taken then", async () => {
     const member = { answer: 42 };
-    const probe = engine<string, Client>(declaration);
+    const probe = declareEngine<string, Client>(declaration);
     const host = new AppHost([feature<object>({ name: "probe", ...probe.stages })]);
     probe.enable(host, "config");
     await currentHealth(host);
@@ -126,7 +126,7 @@ describe("an engine", () => {
     await hostWith(change).host.start();
     expect(measured).toEqual([]);
     const app = new App().enableMetrics();
-    const probe = engine<string, Client>({ ...declaration, ...change });
+    const probe = declareEngine<string, Client>({ ...declaration, ...change });
     probe.enable(hostOf(app), "config");
     await probe.stages.prepare(hostOf(app));
     await probe.stages.open(hostOf(app));

@@ -55,7 +55,7 @@ const makeLines = (required: boolean) =>
 const lines = makeLines(true);
 
 declare module "stoa/feature" {
-  interface RequestSlots {
+  interface RequestMembers {
     readonly greeting: string;
     readonly lines: LineClient;
   }

@@ -30,7 +30,7 @@ export const mail = engine({
 });
 
 declare module "stoa/feature" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** Sends mails. */
     readonly mail: Mailer;
   }

@@ -1,6 +1,6 @@
 import type { Inject, Provided } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
-import type { Duration } from "../../kit/duration.js";
+import type { Duration } from "../../kit/time/duration.js";
 import type { MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
 import type { GrpcCall } from "./grpc-call.js";
 

@@ -1,5 +1,5 @@
 import type { Host } from "../../feature/host.js";
-import { receivedBody } from "../../http/body/received-body.js";
+import { derivedSource } from "../../http/derived-source.js";
 import { Request } from "../../http/request.js";
 import type { RequestSource } from "../../http/source.js";
 import type { McpCall } from "./call.js";
@@ -19,31 +19,15 @@ const ownFields =
 
 /** Has the client, the credentials and the cookies of the request that brought the call. */
 function callSource({ source, serverSpan }: Request, { method, path, search = "", body }: CallTarget): RequestSource {
-  const { remoteAddress, secure } = source;
-  const sent = body === undefined ? null : receivedBody(Buffer.from(JSON.stringify(body)));
-  const own = new Map<string, string>([["accept", "application/json, */*;q=0.5"]]);
-  if (sent !== null) own.set("content-type", "application/json").set("content-length", String(sent.length));
+  const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const fields = new Map<string, string>([["accept", "application/json, */*;q=0.5"]]);
+  if (bytes !== null) fields.set("content-type", "application/json").set("content-length", String(bytes.length));
   // The span of the call is a child of that of the request.
-  for (const [name, value] of Object.entries(serverSpan?.headers() ?? {})) own.set(name, value);
+  for (const [name, value] of Object.entries(serverSpan?.headers() ?? {})) fields.set(name, value);
   return {
-    method,
-    path,
-    search,
-    remoteAddress,
-    secure,
-    body: sent,
-    wantsWebSocket: false,
+    ...derivedSource(source, { method, path, search, bytes, without: ownFields, fields }),
     get clientCertificate() {
       return source.clientCertificate ?? null;
-    },
-    header: (name) => own.get(name) ?? (ownFields.test(name) ? undefined : source.header(name)),
-    headerLines() {
-      const lines = source.headerLines();
-      const kept = lines.filter((_, index) => {
-        const name = lines[index - (index % 2)]!.toLowerCase();
-        return !ownFields.test(name) && !own.has(name);
-      });
-      return [...kept, ...[...own].flat()];
     },
   };
 }

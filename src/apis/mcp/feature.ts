@@ -57,7 +57,7 @@ export interface McpState {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The call of an MCP client; null for other requests. Needs `app.enableMcp()`. */
     readonly mcp: McpCall | null;
   }

@@ -1,7 +1,7 @@
 import { config, type OptionsOf, option } from "../../kit/config.js";
-import type { Duration } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is } from "../../kit/options.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import { algorithms, type JwtAlgorithm } from "./algorithms.js";
 import { type KeyRing, type KeySources, keyRing } from "./key-ring.js";

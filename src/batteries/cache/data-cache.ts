@@ -1,8 +1,8 @@
 import { toJson } from "../../http/json/to-json.js";
-import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { show } from "../../kit/options.js";
 import { poll } from "../../kit/time/backoff.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { Pace } from "../../kit/time/pace.js";
 import { within } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";

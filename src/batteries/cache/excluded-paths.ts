@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../kit/encoding.js";
 /** Paths that are not cached, each with everything below it; "/" is that page alone. Case and escapes do not matter. */
 export class ExcludedPaths {
   readonly #exact: ReadonlySet<string>;
@@ -20,15 +21,8 @@ export class ExcludedPaths {
 }
 
 function plainPath(path: string): string {
-  let decoded = path;
-  if (path.includes("%")) {
-    try {
-      decoded = decodeURIComponent(path);
-    } catch {
-      // Routing refuses such a path; as a setting it is taken as it is.
-    }
-  }
-  return decoded
+  // Routing refuses a malformed path; as a setting it is taken as it is.
+  return (percentDecoded(path) ?? path)
     .replaceAll("\\", "/")
     .replace(/\/{2,}/g, "/")
     .toLowerCase();

@@ -1,8 +1,8 @@
 import { isToken } from "../../http/fields/headers.js";
 import { requestMethods } from "../../http/methods.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
-import { milliseconds } from "../../kit/duration.js";
 import { type Check, is } from "../../kit/options.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { boundedText } from "./bounded-text.js";
 import type { CacheStore } from "./store.js";
 

@@ -3,7 +3,7 @@ import { problemResponse } from "../../errors/pages/problem.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
 import { discardBody, Response } from "../../http/response.js";
-import { type Duration, milliseconds } from "../../kit/duration.js";
+import { type Duration, milliseconds } from "../../kit/time/duration.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { storeReply } from "../../pipeline/store-reply.js";
 import { boundedText } from "./bounded-text.js";

@@ -1,7 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
-import type { Duration } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { settingsOf } from "../../routing/definition.js";
 import type { HealthResult } from "../health/check.js";
 import { registerHealthCheck } from "../health/feature.js";

@@ -11,7 +11,7 @@ export interface CsrfFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** A token for a form or a header; needs `app.enableCsrf({ tokens: true })`. */
     csrfToken(): string;
     /** `csrfToken` in snake case. */

@@ -1,3 +1,5 @@
+import { LoopWatch } from "../../kit/time/loop-watch.js";
+
 /** The measurements of one second. */
 export interface Beat {
   /** Milliseconds since 1970. */
@@ -28,9 +30,9 @@ export class Pulse {
   #errors = 0;
   #times: number[] = [];
   #lag = 0;
-  #lookedAt = 0;
   #utilization = performance.eventLoopUtilization();
-  #timers: NodeJS.Timeout[] = [];
+  #watch: LoopWatch | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #count = 0;
 
   /** The number of beats so far. */
@@ -43,13 +45,13 @@ export class Pulse {
   }
 
   start(): void {
-    this.#lookedAt = performance.now();
-    this.#timers = [setInterval(() => this.#look(), lookEvery), setInterval(() => this.#beat(), 1000)];
-    for (const timer of this.#timers) timer.unref();
+    this.#watch = new LoopWatch(lookEvery, (late) => (this.#lag = Math.max(this.#lag, late)));
+    this.#timer = setInterval(() => this.#beat(), 1000).unref();
   }
 
   stop(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#watch?.stop();
+    clearInterval(this.#timer);
   }
 
   add(status: number, ms: number): void {
@@ -60,14 +62,8 @@ export class Pulse {
     else if (Math.random() < maxTimes / this.#requests) this.#times[Math.floor(Math.random() * maxTimes)] = ms;
   }
 
-  #look(): void {
-    const now = performance.now();
-    this.#lag = Math.max(this.#lag, now - this.#lookedAt - lookEvery);
-    this.#lookedAt = now;
-  }
-
   #beat(): void {
-    this.#look();
+    this.#watch?.look();
     const times = Float64Array.from(this.#times).sort();
     const percentile = (share: number): number | null => {
       const value = times[Math.min(times.length - 1, Math.floor(times.length * share))];
@@ -84,7 +80,7 @@ export class Pulse {
       p99: percentile(0.99),
       rss,
       heap: heapUsed,
-      lag: Math.round(Math.max(0, this.#lag) * 100) / 100,
+      lag: Math.round(this.#lag * 100) / 100,
       busy: performance.eventLoopUtilization(utilization, this.#utilization).utilization,
     });
     if (this.#beats.length > kept) this.#beats.shift();

@@ -1,8 +1,8 @@
 import type { Request } from "../../http/request.js";
 import { config, type OptionsOf, option, options } from "../../kit/config.js";
-import type { Duration } from "../../kit/duration.js";
 import { addSnakeNames, type EitherSpelling } from "../../kit/names.js";
 import { is, isPlainObject } from "../../kit/options.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { RateLimitStore } from "./store.js";
 

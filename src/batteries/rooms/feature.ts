@@ -25,7 +25,7 @@ export interface RequestRooms {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** Rooms; needs `app.enableRooms()`. */
     readonly rooms: RequestRooms;
   }

@@ -25,7 +25,7 @@ export interface SessionsFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The session of the client; needs `app.enableSessions()`. */
     readonly session: Session;
   }

@@ -1,8 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import { perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
-import type { Duration } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { StaticFilesConfig, type StaticFilesOptions } from "./config.js";
 

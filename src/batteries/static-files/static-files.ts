@@ -8,6 +8,7 @@ import { openFile } from "../../http/files/open-file.js";
 import { sendFile } from "../../http/files/send-file.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
+import { percentDecoded } from "../../kit/encoding.js";
 import { isCompressible } from "../compression/compressible.js";
 import type { StaticFilesConfig } from "./config.js";
 
@@ -102,7 +103,7 @@ function locate(path: string, depth: number, dotfiles: "allow" | "deny"): Locati
   const segments = path.split("/").slice(depth + 1);
   const last = segments.length - 1;
   for (let i = 0; i <= last; i++) {
-    const segment = decode(segments[i]!);
+    const segment = percentDecoded(segments[i]!);
     if (segment === null || (segment === "" && i < last) || !isName(segment, dotfiles)) return null;
     segments[i] = segment;
   }
@@ -117,13 +118,4 @@ const forbidden = process.platform === "win32" ? /[/\\\0:]|[. ]$/ : /[/\\\0]/;
 function isName(segment: string, dotfiles: "allow" | "deny"): boolean {
   if (forbidden.test(segment) || segment === "." || segment === "..") return false;
   return dotfiles === "allow" || !segment.startsWith(".");
-}
-
-function decode(segment: string): string | null {
-  if (!segment.includes("%")) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
-  }
 }

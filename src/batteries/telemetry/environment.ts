@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../kit/encoding.js";
 /** The standard `OTEL_*` variables. By their specification a wrong value is reported and ignored, and never an error. */
 export class Environment {
   /** Values that were ignored, in words. They are not shown: headers hold keys. */
@@ -42,8 +43,8 @@ export class Environment {
     const pairs: Record<string, string> = {};
     for (const item of items) {
       const equals = item.indexOf("=");
-      const value = equals > 0 ? decoded(item.slice(equals + 1).trim()) : undefined;
-      if (value === undefined) this.#warn(name, "a list of names and values: a=b,c=d");
+      const value = equals > 0 ? percentDecoded(item.slice(equals + 1).trim()) : null;
+      if (value === null) this.#warn(name, "a list of names and values: a=b,c=d");
       else pairs[item.slice(0, equals).trim()] = value;
     }
     return pairs;
@@ -64,13 +65,5 @@ export class Environment {
   #warn(name: string, allowed: string): void {
     const warning = `${name} must be ${allowed}; its value is ignored`;
     if (!this.warnings.includes(warning)) this.warnings.push(warning);
-  }
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
   }
 }

@@ -24,7 +24,7 @@ export interface TelemetryFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The span of the request. Without `enableTelemetry()` it records nothing. */
     readonly span: Span;
   }

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../kit/duration.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import type { LogLevel } from "../../logging/levels.js";
 import { isEndpoint, type OpenTelemetryConfig, type OtlpProtocol, otlpProtocols } from "./config.js";
 import type { Environment } from "./environment.js";

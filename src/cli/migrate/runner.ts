@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { Database } from "../../engines/db/database.js";
-import type { Duration } from "../../kit/duration.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import { type MigrationEvent, Migrator } from "../../migrations/migrator.js";
 import type { OptionSpecs } from "../arguments.js";

@@ -1,4 +1,4 @@
-import type { Duration } from "../../kit/duration.js";
+import type { Duration } from "../../kit/time/duration.js";
 import type { ReplicaStats } from "./replicas/stats.js";
 import type { ConnectionRoute } from "./route.js";
 import type { SqlFragment, SqlHelpers } from "./sql/sql.js";

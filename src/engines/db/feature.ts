@@ -5,7 +5,7 @@ import type { ConfigOf } from "../../kit/config-of.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 
-import { engine } from "../engine.js";
+import { declareEngine } from "../engine.js";
 import { DatabaseConfig, type DatabaseOptions, type SslMode } from "./config.js";
 import type { Database } from "./database.js";
 import { bindDatabase, unbindDatabase } from "./default-database.js";
@@ -27,7 +27,7 @@ export interface DatabaseFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The database; statements of a request are cancelled when the client leaves or the time is up. */
     readonly database: Database;
     /** Short for `request.database`. */
@@ -35,7 +35,7 @@ declare module "../../http/request.js" {
   }
 }
 
-const postgres = engine<DatabaseConfig, PoolDatabase>({
+const postgres = declareEngine<DatabaseConfig, PoolDatabase>({
   name: "database",
   enabledBy: "enableDatabase",
   // An application without a database never loads the code that runs statements.

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../kit/encoding.js";
 import { camelCase } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 
@@ -100,11 +101,9 @@ function parsePglite(text: string): ParsedUrl {
 }
 
 function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw malformed();
-  }
+  const decoded = percentDecoded(text);
+  if (decoded === null) throw malformed();
+  return decoded;
 }
 
 function malformed(): ValueError {

@@ -1,8 +1,8 @@
 import { feature } from "../../feature/feature.js";
 import type { ConfigOf } from "../../kit/config-of.js";
-import { milliseconds } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
-import { engine } from "../engine.js";
+import { milliseconds } from "../../kit/time/duration.js";
+import { declareEngine } from "../engine.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
 import { KvStoreError } from "./errors.js";
 import type { KvStore } from "./kvstore.js";
@@ -22,7 +22,7 @@ export interface KvStoreFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The key-value store. */
     readonly kvstore: KvStore;
     /** Short for `request.kvstore`. */
@@ -30,7 +30,7 @@ declare module "../../http/request.js" {
   }
 }
 
-const redis = engine<KvStoreConfig, KvStore>({
+const redis = declareEngine<KvStoreConfig, KvStore>({
   name: "kvstore",
   enabledBy: "enableKvstore",
   create: async (config, logger) => (await import("./open-kvstore.js")).createKvStore(config, logger),

@@ -1,5 +1,5 @@
-import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { pipeline, type Replies, transaction } from "./batch.js";
 import { KvCommands } from "./commands/commands.js";

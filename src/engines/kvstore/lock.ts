@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type OptionsOf, option, options } from "../../kit/config.js";
-import { milliseconds } from "../../kit/duration.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { is, show } from "../../kit/options.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import { KvStoreError } from "./errors.js";
 import type { KvScript } from "./script.js";

@@ -1,3 +1,4 @@
+import { innermost } from "../../errors/innermost.js";
 import { KvStoreError } from "./errors.js";
 
 /** An error of ioredis in our words. `lastError` is the newest `error` event of the connection: the cause of most. */
@@ -32,14 +33,9 @@ function withoutArguments(cause: unknown): unknown {
   return isHopeless(cause) ? new Error(String((cause as { message?: unknown }).message)) : undefined;
 }
 
-/** The innermost cause in words. A failed connection to several addresses of one name has a cause for each. */
+/** The innermost cause in words. */
 export function reasonOf(error: unknown): string {
-  let inner = error;
-  for (let depth = 0; depth < 8; depth++) {
-    const next = nested(inner);
-    if (next === undefined || next === null) break;
-    inner = next;
-  }
+  const inner = innermost(error);
   if (!(inner instanceof Error)) return inner === undefined || inner === null ? "no connection" : String(inner);
   // The words of ioredis for a connection that broke before the reply name a setting that is not ours.
   if (inner.name === "MaxRetriesPerRequestError") return "the connection was lost";
@@ -53,23 +49,16 @@ export function reasonOf(error: unknown): string {
  * just starts gives none of these.
  */
 export function isHopeless(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const nestedError = nested(error);
-  if (nestedError !== undefined && nestedError !== null) return isHopeless(nestedError);
-  const { code } = error as { code?: unknown };
+  const inner = innermost(error);
+  if (!(inner instanceof Error)) return false;
+  const { code } = inner as { code?: unknown };
   if (typeof code === "string" && hopelessCodes.test(code)) return true;
-  return hopelessReplies.test(error.message);
+  return hopelessReplies.test(inner.message);
 }
 
 const hopelessCodes = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|HOSTNAME_MISMATCH|ERR_OSSL)/;
 const hopelessReplies =
   /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR AUTH|ERR DB index|ERR This instance has cluster support disabled|CLUSTER )/i;
-
-function nested(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof AggregateError) return error.errors[0];
-  return (error as { lastNodeError?: unknown }).lastNodeError ?? error.cause;
-}
 
 function refused(message: string, call: string): KvStoreError {
   const reply = /^[A-Z][A-Z0-9]*\b/.exec(message)?.[0] ?? "ERR";

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../kit/encoding.js";
 import { ValueError } from "../../kit/value-error.js";
 
 /** The fields of KvStoreConfig that a URL can hold, and the place of the server. */
@@ -49,11 +50,9 @@ export function parseKvUrl(text: string): ParsedKvUrl {
 }
 
 function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw malformed();
-  }
+  const decoded = percentDecoded(text);
+  if (decoded === null) throw malformed();
+  return decoded;
 }
 
 function malformed(): ValueError {

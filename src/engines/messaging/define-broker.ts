@@ -1,11 +1,11 @@
 import { type Feature, feature } from "../../feature/feature.js";
 import type { Host } from "../../feature/host.js";
 import { configFrom } from "../../kit/config.js";
-import { type Duration, seconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { show } from "../../kit/options.js";
+import { type Duration, seconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
-import { engine } from "../engine.js";
+import { declareEngine } from "../engine.js";
 import { type Broker, isBrokerName } from "./broker.js";
 import { messagingState, prepareMessaging } from "./state.js";
 
@@ -62,7 +62,7 @@ export function defineBroker<Config>(
   const allowed = isBrokerName(name);
   if (allowed !== undefined)
     throw new ValueError(`option 'name' in defineBroker must be ${allowed}, not ${show(name)}`);
-  const inner = engine<Config, Broker>({
+  const inner = declareEngine<Config, Broker>({
     name: healthCheck,
     enabledBy: enabledBy ?? `install(${name})`,
     async create(settings, _logger, host) {

@@ -57,7 +57,7 @@ export interface MessagingFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The client of all brokers. */
     readonly messaging: Messaging;
     /** In guards and dependencies of a message handler: the message. Undefined in those of routes. */

@@ -1,7 +1,7 @@
 import { parseJson } from "../../http/json/json.js";
-import { type Duration, seconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { inspectSymbol } from "../../kit/node-modules.js";
+import { type Duration, seconds } from "../../kit/time/duration.js";
 import type { Transaction } from "../db/database.js";
 import type { IncomingRecord } from "./broker.js";
 import { frameworkHeaders } from "./headers.js";

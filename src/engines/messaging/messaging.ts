@@ -4,7 +4,6 @@ import { closest, didYouMean } from "../../kit/suggest.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
-import type { AttemptResult } from "./consume/attempt.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { WorkResult } from "./consume/in-flight-message.js";
@@ -17,6 +16,7 @@ import {
   prefetchWarning,
   readConsumerOptions,
 } from "./consume/options.js";
+import type { AttemptResult } from "./consume/outcome.js";
 import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";

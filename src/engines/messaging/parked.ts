@@ -1,6 +1,6 @@
 /** Messages of a consumer that may wait, and their bytes. */
 const most = 2000;
-const mostBytes = 16 * 1024 * 1024;
+export const mostParkedBytes = 16 * 1024 * 1024;
 
 interface ParkedParts<Item> {
   keyOf(item: Item): string | null;
@@ -9,6 +9,8 @@ interface ParkedParts<Item> {
   open(): Iterable<Item>;
   /** Called when an item begins to wait (1), and when it waits no more (-1). */
   counted?(item: Item, by: 1 | -1): void;
+  /** True if the consumer has its own limits, and reads no further messages then. */
+  readonly hasOwnLimits?: boolean;
 }
 
 /**
@@ -28,7 +30,7 @@ export class Parked<Item extends object> {
 
   /** False if enough of them wait: a further one takes up room. */
   get hasRoom(): boolean {
-    return this.#items.size < most && this.#bytes < mostBytes;
+    return this.#parts.hasOwnLimits || (this.#items.size < most && this.#bytes < mostParkedBytes);
   }
 
   get size(): number {

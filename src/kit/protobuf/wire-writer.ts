@@ -1,3 +1,5 @@
+import { grown } from "../encoding.js";
+
 /** Largest buffer that is kept for the next message. */
 const keptSize = 1_048_576;
 const firstSize = 16_384;
@@ -147,11 +149,8 @@ export class WireWriter {
 
   /** Makes room for as many bytes more. */
   reserve(size: number): void {
-    const wanted = this.at + size;
-    if (wanted <= this.buffer.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(wanted, this.buffer.length * 2));
-    this.buffer.copy(larger, 0, 0, this.at);
-    this.buffer = larger;
+    const needed = this.at + size;
+    if (needed > this.buffer.length) this.buffer = grown(this.buffer, this.at, needed);
   }
 
   #varint(low: number, high: number): void {

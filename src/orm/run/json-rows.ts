@@ -1,6 +1,7 @@
 import { isAscii } from "node:buffer";
 import { isoText, parseTimestamp } from "../../engines/db/values/timestamps.js";
 import type { RowSink, WireRow } from "../../engines/db/wire-row.js";
+import { grown } from "../../kit/encoding.js";
 import type { JsonPlan } from "../compile/json/json-plan.js";
 import { type Form, form, type JsonTemplate, templateFor } from "./json-template.js";
 
@@ -135,10 +136,7 @@ export class JsonRows implements RowSink {
 
   #reserve(length: number): void {
     const needed = this.#length + length;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
+    if (needed > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#length, needed);
   }
 }
 

@@ -1,5 +1,5 @@
-import { milliseconds } from "../../kit/duration.js";
 import { Deadlines } from "../../kit/time/deadlines.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";

@@ -1,7 +1,7 @@
 import { HttpError } from "../../errors/http-error.js";
 import { options as declare, option } from "../../kit/config.js";
-import type { Duration } from "../../kit/duration.js";
 import { type Check, is, show } from "../../kit/options.js";
+import type { Duration } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import {
   isStandardSchema,

@@ -1,7 +1,7 @@
 import { isSchemaName } from "../../durable/schema-name.js";
 import { config, type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
-import { type Duration, isDuration, seconds } from "../../kit/duration.js";
 import { type Check, is } from "../../kit/options.js";
+import { type Duration, isDuration, seconds } from "../../kit/time/duration.js";
 
 /** Streams that move to the archive by themselves. */
 export interface ArchivePolicy {

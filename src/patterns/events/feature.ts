@@ -7,8 +7,8 @@ import { databaseOf } from "../../engines/db/feature.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { ConfigOf } from "../../kit/config-of.js";
-import { milliseconds } from "../../kit/duration.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { EventSourcingConfig, type EventSourcingOptions } from "./config.js";
 import { EventStore } from "./event-store.js";
 import type { PersonalData } from "./personal/personal-data.js";
@@ -33,7 +33,7 @@ export interface EventSourcingFeature {
 }
 
 declare module "../../http/request.js" {
-  interface RequestSlots {
+  interface RequestMembers {
     /** The store of events. */
     readonly eventStore: EventStore;
     /** `eventStore` in snake case. */

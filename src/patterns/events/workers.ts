@@ -1,9 +1,9 @@
 import { newOwner, pulseOf, watched } from "../../durable/pulse.js";
 import type { Database } from "../../engines/db/database.js";
-import { milliseconds } from "../../kit/duration.js";
 import type { Logger } from "../../kit/logger.js";
 import { show } from "../../kit/options.js";
 import { poll } from "../../kit/time/backoff.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { within } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import { ArchiveWorker } from "./archive-worker.js";

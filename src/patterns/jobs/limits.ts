@@ -1,5 +1,5 @@
+import { freeText } from "../../durable/blocked-workers.js";
 import { boundedTransaction } from "../../durable/bounded-transaction.js";
-import { freeText } from "../../durable/silent-workers.js";
 import type { Queries } from "../../engines/db/database.js";
 import type { JobSettings, LimitSettings } from "./options.js";
 import type { JobRow, JobStorage, KeyPlace } from "./storage.js";

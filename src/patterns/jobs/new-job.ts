@@ -1,7 +1,7 @@
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import { jsonText } from "../../durable/texts.js";
-import { milliseconds } from "../../kit/duration.js";
 import { show } from "../../kit/options.js";
+import { milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import { toIssues, ValidationError } from "../../validation/issues.js";
 import { isKey, type JobSettings } from "./options.js";

@@ -1,7 +1,7 @@
 import { Batch } from "../../durable/batch.js";
+import { freeText } from "../../durable/blocked-workers.js";
 import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Leased, Renewals } from "../../durable/leased-worker.js";
-import { freeText } from "../../durable/silent-workers.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import { type NewJob, recordColumns, recordsText } from "./new-job.js";

@@ -1,4 +1,4 @@
-import { silentTables } from "../../durable/silent-workers.js";
+import { silentTables } from "../../durable/blocked-workers.js";
 import type { TableSet } from "../../durable/tables.js";
 
 export const jobTables: TableSet = {

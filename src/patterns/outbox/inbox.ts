@@ -1,8 +1,8 @@
 import { atOnce, inBatches } from "../../durable/retention.js";
 import { installTables } from "../../durable/tables.js";
 import type { Database, Transaction } from "../../engines/db/database.js";
-import type { AttemptResult, Outcome } from "../../engines/messaging/consume/attempt.js";
 import type { Inbox, InboxClaim } from "../../engines/messaging/consume/inbox.js";
+import type { AttemptResult, Outcome } from "../../engines/messaging/consume/outcome.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import type { OutboxSettings } from "./options.js";

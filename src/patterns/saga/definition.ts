@@ -1,6 +1,6 @@
 import { options as declare, type OptionsOf, option } from "../../kit/config.js";
-import { type Duration, durationForm, isDuration, milliseconds } from "../../kit/duration.js";
 import { is, isPlainObject, show } from "../../kit/options.js";
+import { type Duration, durationForm, isDuration, milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
 import { type Children, each, type LoopOptions, loop, one, some } from "./children.js";

@@ -1,6 +1,6 @@
 import { options as declare, option } from "../../kit/config.js";
-import { type Duration, milliseconds } from "../../kit/duration.js";
 import { is, show } from "../../kit/options.js";
+import { type Duration, milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
 
 /** Thrown by an action that must not be tried again: the saga is compensated at once. */

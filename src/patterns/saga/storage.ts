@@ -1,6 +1,6 @@
 import { Batch } from "../../durable/batch.js";
+import { freeText } from "../../durable/blocked-workers.js";
 import type { Leased, Renewals } from "../../durable/leased-worker.js";
-import { freeText } from "../../durable/silent-workers.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";

@@ -106,7 +106,8 @@ export class FieldLines {
   }
 }
 
-function checkValue(name: string, value: string): void {
+/** Refuses a value that cannot be sent. */
+export function checkValue(name: string, value: string): void {
   if (unsendable.test(value)) {
     throw new Error(`the value of header '${name}' holds a character that cannot be sent in a header`);
   }

@@ -1,8 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Response } from "../../http/response.js";
-
-// One character per byte, none of which can end a field for a proxy that translates to HTTP/1.1.
-const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
+import { checkValue } from "../http1/response-head.js";
 
 /** The fields of a response, with those apart that the transport needs. */
 export interface ResponseFields {
@@ -47,9 +45,8 @@ export function responseFields(response: Response): ResponseFields {
 }
 
 function add(headers: OutgoingHttpHeaders, name: string, value: string): void {
-  if (unsendable.test(value)) {
-    throw new Error(`the value of header '${name}' holds a character that cannot be sent in a header`);
-  }
+  // A proxy may translate it to HTTP/1.1.
+  checkValue(name, value);
   const before = headers[name];
   if (before === undefined) headers[name] = value;
   else if (Array.isArray(before)) before.push(value);

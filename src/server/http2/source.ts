@@ -1,3 +1,4 @@
+import { fieldOf } from "../../http/fields/field-of.js";
 import { type ClientCertificate, clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 import type { Peer } from "../http1/source.js";
@@ -51,17 +52,8 @@ export class Http2RequestSource implements RequestSource {
     return clientCertificateOf(this.#peer.socket);
   }
 
-  // Names are in lower case: nghttp2 refuses others.
   header(name: string): string | undefined {
-    if (name === "host") return this.#authority;
-    const lines = this.#raw;
-    let found: string | undefined;
-    for (let i = 0; i < lines.length; i += 2) {
-      if (lines[i] !== name) continue;
-      // RFC 9113 section 8.2.3: a client may send each cookie as a field of its own.
-      found = found === undefined ? lines[i + 1]! : `${found}${name === "cookie" ? "; " : ", "}${lines[i + 1]}`;
-    }
-    return found;
+    return name === "host" ? this.#authority : fieldOf(this.#raw, name);
   }
 
   headerLines(): readonly string[] {

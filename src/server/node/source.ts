@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
+import { fieldOf } from "../../http/fields/field-of.js";
 import { type ClientCertificate, clientCertificateOf } from "../../http/peer/client-certificate.js";
 import type { IncomingBody, RequestSource } from "../../http/source.js";
 
@@ -42,13 +43,7 @@ export class NodeRequestSource implements RequestSource {
 
   // Not `message.headers`: that drops repeated fields, or joins them, by the name.
   header(name: string): string | undefined {
-    const lines = this.#message.rawHeaders;
-    let found: string | undefined;
-    for (let i = 0; i < lines.length; i += 2) {
-      if (lines[i]!.length !== name.length || lines[i]!.toLowerCase() !== name) continue;
-      found = found === undefined ? lines[i + 1]! : `${found}${name === "cookie" ? "; " : ", "}${lines[i + 1]}`;
-    }
-    return found;
+    return fieldOf(this.#message.rawHeaders, name);
   }
 
   headerLines(): readonly string[] {

@@ -1,7 +1,7 @@
 import { type Channel, type ChannelModel, connect } from "amqplib";
 import { type ConsumeRequest, createAmqpBroker, type Delivery } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AmqpConsumer } from "../../../src/engines/messaging/amqp/amqp-consumer.js";
+import { openConsumer } from "../../../src/engines/messaging/amqp/amqp-consumer.js";
 import type { AmqpMessage } from "../../../src/engines/messaging/amqp/amqplib.js";
 import type { AmqpLink } from "../../../src/engines/messaging/amqp/link.js";
 import type { Topology } from "../../../src/engines/messaging/amqp/topology.js";
@@ -126,12 +126,10 @@ it("Messages that arrive between a pause and the broker's notice of it wait in t
   const delivered: Delivery[] = [];
   const sink = { deliver: (delivery: Delivery) => void delivered.push(delivery), lost: () => {}, failed: () => {} };
   const link = { channel: async () => channel } as unknown as AmqpLink;
-  const consumer = new AmqpConsumer(link, { prefetch: 10 } as ConsumeRequest, sink, {
-    sendLater: async () => {},
-    turns: new Turns(),
-  });
   const queues = { queue: "queue", suspects: null };
-  await consumer.open({ declareConsumer: async () => queues } as unknown as Topology);
+  const topology = { declareConsumer: async () => queues } as unknown as Topology;
+  const share = { link, topology, sendLater: async () => {}, turns: new Turns() };
+  const consumer = await openConsumer(share, { prefetch: 10 } as ConsumeRequest, sink);
   const message = (deliveryTag: number) =>
     ({ content: Buffer.from("1"), fields: { deliveryTag }, properties: {} }) as unknown as AmqpMessage;
   const [before, after] = [message(1), message(2)];

@@ -61,6 +61,22 @@ describe.skipIf(!url)("RabbitMQ", () => {
     await broker.close();
   });
 
+  it("A broadcast that is paused gets the messages of its pause when it resumes, and its queue ends when it is closed", async () => {
+    const client = await open();
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    // Of two messages one can come before the broker knows of the pause; the other stays in the queue.
+    const options = { broadcast: true, prefetch: 1, concurrency: 1 };
+    const consumer = await client.subscribe(name, options, ({ value }) => void seen.push(value));
+    consumer.pause();
+    for (const value of [1, 2]) await client.publish(name, value);
+    consumer.resume();
+    await until(() => seen.length === 2);
+    expect(seen).toEqual([1, 2]);
+    await consumer.close();
+    await expect(client.publish(name, 3)).rejects.toMatchObject({ code: "UNKNOWN_TOPIC" });
+  });
+
   it("A topic exchange delivers to the groups whose pattern fits the key", async () => {
     const name = uniqueTopic();
     const config = { topics: { [name]: { type: "topic" as const, bindings: { eu: ["order.eu.*"] } } } };

@@ -1,4 +1,4 @@
-import { seconds } from "../../../kit/duration.js";
+import { seconds } from "../../../kit/time/duration.js";
 import { longestDelay } from "../../../kit/time/within.js";
 import type { GrpcCall } from "../grpc-call.js";
 import { GrpcError } from "../grpc-error.js";

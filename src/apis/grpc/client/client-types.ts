@@ -1,4 +1,4 @@
-import type { Duration } from "../../../kit/duration.js";
+import type { Duration } from "../../../kit/time/duration.js";
 import type { GrpcMessage, MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "../descriptors.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 

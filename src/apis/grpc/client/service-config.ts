@@ -1,6 +1,6 @@
 import { type OptionsOf, option, options } from "../../../kit/config.js";
-import { type Duration, isDuration, seconds } from "../../../kit/duration.js";
 import { type Check, is, show } from "../../../kit/options.js";
+import { type Duration, isDuration, seconds } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { GrpcStatus, type GrpcStatusCode, type GrpcStatusName } from "../status.js";
 import { type RetryPolicy, RetryThrottle } from "./retries.js";

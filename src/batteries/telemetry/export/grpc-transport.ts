@@ -1,4 +1,5 @@
 import http2 from "node:http2";
+import { percentDecoded } from "../../../kit/encoding.js";
 import { readPartialSuccess, readRetryDelay } from "../otlp/reader.js";
 import { endOf, type Outcome, readReply, reasonOf, type Transport, type TransportOptions } from "./transport.js";
 
@@ -100,9 +101,5 @@ function withoutStatus(status: number): Outcome {
 function messageOf(value: string | string[] | undefined): string {
   if (typeof value !== "string" || value === "") return "";
   const short = value.slice(0, 500);
-  try {
-    return `: ${decodeURIComponent(short)}`;
-  } catch {
-    return `: ${short}`;
-  }
+  return `: ${percentDecoded(short) ?? short}`;
 }

@@ -1,4 +1,5 @@
 import { isToken } from "../../../http/fields/headers.js";
+import { percentDecoded } from "../../../kit/encoding.js";
 import { ValueError } from "../../../kit/value-error.js";
 
 /** The limits of W3C Baggage, section 3.3.2: everything up to them is passed on. */
@@ -105,13 +106,7 @@ function isProperty(text: string): boolean {
 }
 
 function decodeValue(text: string): string | null {
-  if (!octets.test(text)) return null;
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
+  return octets.test(text) ? percentDecoded(text) : null;
 }
 
 function encodeValue(text: string): string {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { milliseconds } from "../../../kit/duration.js";
 import type { Logger } from "../../../kit/logger.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { DatabaseConfig } from "../config.js";
 import type { Engine } from "../engine.js";

@@ -1,5 +1,5 @@
-import { type Duration, isDuration, milliseconds } from "../../../kit/duration.js";
 import { checkOption } from "../../../kit/options.js";
+import { type Duration, isDuration, milliseconds } from "../../../kit/time/duration.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import { OperationalError } from "../errors.js";
 import type { Execution } from "./execution.js";

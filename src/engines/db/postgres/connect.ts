@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import { type DatabaseConfig, addressOf as hostAddress, type OpenStream } from "../config.js";
 import { OperationalError } from "../errors.js";

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import { within } from "../../../kit/time/within.js";
 import type { DatabaseConfig, TargetSessionAttrs } from "../config.js";

@@ -1,3 +1,4 @@
+import { grown } from "../../../kit/encoding.js";
 import type { Encoded } from "../values/encode.js";
 
 /**
@@ -90,10 +91,7 @@ export class StatementBuffer {
 
   #reserve(length: number): void {
     const needed = this.#length + length;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
+    if (needed > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#length, needed);
   }
 }
 

@@ -1,5 +1,5 @@
-import { milliseconds } from "../../../kit/duration.js";
 import type { Logger } from "../../../kit/logger.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import type { DatabaseConfig } from "../config.js";
 import type { Execution } from "../pool/execution.js";
 import { makePool } from "../pool/open-pool.js";

@@ -1,6 +1,6 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
-import { milliseconds } from "../../../kit/duration.js";
 import { is } from "../../../kit/options.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { ProgrammingError } from "../errors.js";
 

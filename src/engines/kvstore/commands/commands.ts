@@ -1,5 +1,5 @@
-import type { Duration } from "../../../kit/duration.js";
 import { show } from "../../../kit/options.js";
+import type { Duration } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import { KvStoreError } from "../errors.js";

@@ -1,4 +1,4 @@
-import type { Duration } from "../../../kit/duration.js";
+import type { Duration } from "../../../kit/time/duration.js";
 import type { BlockOptions, CommandRunner } from "./runner.js";
 import { asNumber, asTextOrNull, asTexts, encodeValue, integerOf, type KvValue, nothing, waitOf } from "./values.js";
 

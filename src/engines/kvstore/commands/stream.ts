@@ -1,4 +1,4 @@
-import type { Duration } from "../../../kit/duration.js";
+import type { Duration } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import type { BlockOptions, CommandRunner } from "./runner.js";

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { CallOptions, CommandRunner } from "../commands/runner.js";
 import type { KvStoreConfig } from "../config.js";

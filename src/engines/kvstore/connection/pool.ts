@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { within } from "../../../kit/time/within.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";

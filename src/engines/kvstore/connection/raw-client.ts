@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
-import { milliseconds } from "../../../kit/duration.js";
 import { backoff } from "../../../kit/time/backoff.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { type KvStoreConfig, readNode } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { within } from "../../../kit/time/within.js";
 import type { KvStoreConfig } from "../config.js";
 import type { Ioredis } from "../load-ioredis.js";

@@ -10,7 +10,7 @@ import type {
 } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { Turns } from "../suspects.js";
-import { AmqpConsumer, type ConsumerShare, type SendLater } from "./amqp-consumer.js";
+import { type ConsumerShare, openConsumer, type SendLater } from "./amqp-consumer.js";
 import { AmqpReplies } from "./amqp-replies.js";
 import { AmqpWay } from "./amqp-way.js";
 import { type Amqplib, type AmqpMessage, loadAmqplib } from "./amqplib.js";
@@ -51,7 +51,8 @@ export class AmqpBroker implements Broker {
     this.#consuming = new AmqpLink(lib, config);
     this.#replyLink = new AmqpLink(lib, config);
     this.#topology = new Topology(config, this.defaultGroup);
-    this.#share = { sendLater: this.#sendLater, turns: new Turns() };
+    const [link, topology] = [this.#consuming, this.#topology];
+    this.#share = { link, topology, sendLater: this.#sendLater, turns: new Turns() };
     this.replies = new AmqpReplies(() => this.#wayOn(this.#replyLink));
   }
 
@@ -88,10 +89,8 @@ export class AmqpBroker implements Broker {
     return way;
   }
 
-  async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
-    const consumer = new AmqpConsumer(this.#consuming, request, sink, this.#share);
-    await consumer.open(this.#topology);
-    return consumer;
+  consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
+    return openConsumer(this.#share, request, sink);
   }
 
   async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {

@@ -26,6 +26,7 @@ export interface AmqpChannel extends Emitter {
   assertExchange(name: string, type: string, options?: object): Promise<unknown>;
   assertQueue(name: string, options?: object): Promise<{ readonly queue: string; readonly messageCount: number }>;
   checkQueue(name: string): Promise<{ readonly messageCount: number }>;
+  deleteQueue(name: string): Promise<unknown>;
   bindQueue(queue: string, exchange: string, pattern: string, args?: object): Promise<unknown>;
   bindExchange(destination: string, source: string, pattern: string, args?: object): Promise<unknown>;
   consume(

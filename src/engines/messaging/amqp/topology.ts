@@ -56,7 +56,8 @@ export class Topology {
     const exchange = await this.declareExchange(channel, topic);
     const queue = this.queueOf(topic, group);
     let suspects: string | null = null;
-    if (broadcast) await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false });
+    // It ends with the connection, and not with its last consumer: a pause ends that.
+    if (broadcast) await channel.assertQueue(queue, { exclusive: true, durable: false });
     else {
       if (deadLetterTopic !== null) await this.declareDeadLetters(channel, deadLetterTopic);
       const options = (type: string) => ({

@@ -1,3 +1,4 @@
+import { innermost } from "../../../errors/innermost.js";
 import { MessagingError } from "../errors.js";
 
 /** An error of amqplib in our words. */
@@ -19,15 +20,8 @@ export function amqpError(error: unknown, address: string): MessagingError {
   return new MessagingError("UNREACHABLE", `the AMQP broker at ${address} is unreachable: ${text}`, { cause: error });
 }
 
-/** The innermost cause. A failed connection to several addresses of one name has a cause for each. */
 function reasonOf(error: unknown): string {
-  let inner = error;
-  for (let depth = 0; depth < 8; depth++) {
-    const next: unknown =
-      inner instanceof AggregateError ? inner.errors[0] : (inner as { cause?: unknown } | null)?.cause;
-    if (next === undefined || next === null) break;
-    inner = next;
-  }
+  const inner = innermost(error);
   if (!(inner instanceof Error)) return String(inner);
   const { code } = inner as { code?: unknown };
   return inner.message === "" ? String(code ?? inner.name) : inner.message;

@@ -2,9 +2,9 @@ import { backoff } from "../../../kit/time/backoff.js";
 import { sleep } from "../../../kit/time/within.js";
 import { MessagingError } from "../errors.js";
 import { frameworkHeaders } from "../headers.js";
-import type { AttemptResult } from "./attempt.js";
 import { cutDeadLetter, type Death, deadLetterRecord } from "./dead-letter.js";
 import type { ConsumerContext, InFlightMessage, WorkResult } from "./in-flight-message.js";
+import type { AttemptResult } from "./outcome.js";
 import { deadLetterReply, rejected, sendReply } from "./reply.js";
 import { pauseAfter } from "./retry.js";
 

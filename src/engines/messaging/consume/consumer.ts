@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { backoff } from "../../../kit/time/backoff.js";
 import { Deadlines } from "../../../kit/time/deadlines.js";
+import { LoopWatch } from "../../../kit/time/loop-watch.js";
 import { sleep, within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { countIn, frameworkHeaders } from "../headers.js";
-import type { AttemptResult } from "./attempt.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
 import { acknowledged } from "./conclude.js";
@@ -13,7 +13,7 @@ import { Finished } from "./finished.js";
 import type { BatchRun, HandlerRun } from "./handler.js";
 import { type ConsumerContext, type Ended, InFlightMessage, type WorkResult } from "./in-flight-message.js";
 import { type Flow, Lanes } from "./lanes.js";
-import { LoopWatch } from "./loop-watch.js";
+import type { AttemptResult } from "./outcome.js";
 import { handleBehindInbox, work } from "./work.js";
 
 /** A running consumer. */
@@ -59,6 +59,10 @@ const longestPause = 15_000;
 const faultPause = 1000;
 /** Milliseconds of an attempt that may have blocked the event loop for too long. */
 const longAttempt = 1000;
+/** Milliseconds between two looks at the event loop, and the shortest block that counts. */
+const lookEvery = 1000;
+/** Milliseconds after a block in which a connection is lost because of it. */
+const blockedBefore = 5000;
 
 /** Takes deliveries from a broker and has them handled: concurrency, order, the drain, and the reopening after a failure. */
 export class Consumer implements Subscription {
@@ -79,7 +83,9 @@ export class Consumer implements Subscription {
     released: 0,
     lost: 0,
   } satisfies Record<WorkResult, number>;
-  readonly #watch = new LoopWatch();
+  #watch: LoopWatch | undefined;
+  /** The last block of the event loop. */
+  #block = { length: 0, end: 0 };
   /** The last attempt that took long, with the times on the monotonic clock. */
   #long = { begun: 0, ended: 0 };
   #finished = new Finished();
@@ -118,7 +124,9 @@ export class Consumer implements Subscription {
 
   /** Opens the consumer for the first time. Rejects if the broker refuses it. One that is lost right after is opened again. */
   async open(): Promise<void> {
-    this.#watch.start();
+    this.#watch ??= new LoopWatch(lookEvery, (late) => {
+      if (late > lookEvery) this.#block = { length: late + lookEvery, end: performance.now() };
+    });
     try {
       this.#source = await this.#open();
     } catch (error) {
@@ -245,9 +253,11 @@ export class Consumer implements Subscription {
 
   /** Says why messages are lost, if the event loop did not run for long and a handler may be to blame. */
   #explainLoss(): void {
-    const blocked = this.#watch.take();
-    if (blocked === 0) return;
+    this.#watch?.look();
+    const { length: blocked, end } = this.#block;
+    this.#block = { length: 0, end: 0 };
     const now = performance.now();
+    if (blocked === 0 || now - end >= blockedBefore) return;
     const since = now - blocked - longAttempt;
     const running = [...this.#inFlight.values()].flatMap(({ begun }) => (begun === null ? [] : [now - begun]));
     if (this.#long.ended > since) running.push(this.#long.ended - this.#long.begun);
@@ -355,7 +365,7 @@ export class Consumer implements Subscription {
     }
     await this.#source?.close().catch((error: unknown) => logger.warn("a consumer could not be closed", { error }));
     this.#source = null;
-    this.#watch.stop();
+    this.#watch?.stop();
     this.#parts.onClosed(this);
   }
 }

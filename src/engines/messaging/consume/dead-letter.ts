@@ -3,7 +3,7 @@ import type { Issue } from "../../../validation/issues.js";
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
 import { countIn, frameworkHeaders, headerText, isOwn, withoutOwn } from "../headers.js";
 import { InvalidValueError } from "../values.js";
-import type { DeadReason } from "./attempt.js";
+import type { DeadReason } from "./outcome.js";
 
 export interface Death {
   readonly topic: string;

@@ -1,5 +1,5 @@
 import type { Transaction } from "../../db/database.js";
-import type { AttemptResult, Outcome } from "./attempt.js";
+import type { AttemptResult, Outcome } from "./outcome.js";
 
 /** Stores the ids of handled messages in the transaction of their effect. Implemented in patterns/outbox. */
 export interface Inbox {

@@ -1,8 +1,8 @@
 import type { Inject, Provided } from "../../../di/depends.js";
 import type { Guard } from "../../../guards/guard.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
-import { milliseconds } from "../../../kit/duration.js";
 import { type Check, is } from "../../../kit/options.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { isGuardOption } from "../../../routing/options.js";
 import type { Transaction } from "../../db/database.js";

@@ -8,11 +8,11 @@ import { Message } from "../message.js";
 import type { ValueSchema } from "../topic.js";
 import { inTraceOf } from "../trace.js";
 import { checkIncoming, decodeValue } from "../values.js";
-import { type AttemptResult, failed, markReceived, type Outcome, outcomeOf, tookTooLong } from "./attempt.js";
 import { claimId } from "./claim.js";
 import { conclude, giveBack, type RetryLater, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
 import type { Ended, InFlightMessage, WorkResult } from "./in-flight-message.js";
+import { type AttemptResult, failed, markReceived, type Outcome, outcomeOf, tookTooLong } from "./outcome.js";
 
 type End = WorkResult | RetryLater;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { MessagingError } from "../errors.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { sleep, within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
 import type { KafkaClients } from "./clients.js";

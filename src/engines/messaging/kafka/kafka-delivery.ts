@@ -33,8 +33,6 @@ export class KafkaDelivery implements Delivery, PartitionEntry {
   readonly unreadable: MessagingError | undefined;
   /** True if the delivery has its result, or is not ours any more. Set by the partition. */
   over = false;
-  /** True while it waits for its next attempt, or for one of its key that does. Set by the assignment. */
-  parked = false;
 
   constructor(
     record: IncomingRecord,

@@ -1,9 +1,9 @@
+import { type Deferred, deferred } from "../../../kit/deferred.js";
+import { longestAlone, Turns } from "../suspects.js";
 import type { Assignment } from "./group/assignment.js";
 import type { GroupCommits } from "./group/group-commits.js";
 import type { KafkaDelivery } from "./kafka-delivery.js";
 
-/** Milliseconds after which others are handled beside a message that takes longer. */
-const longest = 5000;
 /** Milliseconds after which no further messages are handled alone: if another process ends, the next one begins later. */
 const longestCare = 15_000;
 
@@ -16,8 +16,8 @@ interface SuspectsParts {
   failed(error: unknown): void;
 }
 
-/** The end of the suspect before, of any consumer of this process: two at a time would both be blamed. */
-let before: Promise<void> = Promise.resolve();
+/** Of all consumers of this process: two at a time would both be blamed. */
+const turns = new Turns();
 
 /**
  * Handles messages alone that may have killed a process. The group remembers each before it is handled: if the process ends
@@ -26,7 +26,7 @@ let before: Promise<void> = Promise.resolve();
 export class Suspects {
   readonly #parts: SuspectsParts;
   #current: KafkaDelivery | null = null;
-  #end: () => void = () => {};
+  #ending: Deferred<void> = deferred();
   #late: NodeJS.Timeout | undefined;
   /** The beginning of the care for the partitions of processes that have ended. */
   #since: number | null = null;
@@ -61,25 +61,22 @@ export class Suspects {
   handle(delivery: KafkaDelivery): void {
     this.#current = delivery;
     this.#isLong();
-    const turn = before;
-    const ending = new Promise<void>((resolve) => {
-      this.#end = resolve;
-    });
-    before = ending;
-    void this.#handle(delivery, turn).catch(this.#parts.failed);
-    void ending.then(this.#parts.ended);
+    const { promise } = (this.#ending = deferred());
+    turns.run(() => this.#handle(delivery, promise)).catch(this.#parts.failed);
+    void promise.then(this.#parts.ended);
   }
 
-  async #handle(delivery: KafkaDelivery, turn: Promise<void>): Promise<void> {
-    await turn;
-    await this.#remember(delivery);
+  async #handle(delivery: KafkaDelivery, ending: Promise<void>): Promise<void> {
+    if (this.#current !== delivery) return;
+    await Promise.race([this.#remember(delivery), ending]);
     if (this.#current !== delivery) return;
     this.#parts.deliver(delivery);
     this.#late = setTimeout(() => {
       // It stays the one that the group remembers.
       this.#parts.assignment.trust();
       this.settled(delivery);
-    }, longest);
+    }, longestAlone);
+    await ending;
   }
 
   async #remember({ partition, number, offset, earlier }: KafkaDelivery): Promise<void> {
@@ -106,7 +103,7 @@ export class Suspects {
     this.#current = null;
     clearTimeout(this.#late);
     this.#endWait();
-    this.#end();
+    this.#ending.resolve();
   }
 
   #endWait(): void {

@@ -1,3 +1,4 @@
+import { innermost } from "../../../errors/innermost.js";
 import { MessagingError } from "../errors.js";
 
 /** Errors of the protocol that another try can cure: leaders and coordinators that move, brokers that start. */
@@ -8,7 +9,15 @@ const passing =
 export function kafkaError(error: unknown, address: string): MessagingError {
   if (error instanceof MessagingError) return error;
   const inner = innermost(error);
-  const { message = String(inner), code, apiId } = inner as { message?: string; code?: string; apiId?: string };
+  const {
+    message = String(inner),
+    code,
+    apiId,
+  } = Object(inner) as {
+    message?: string;
+    code?: string;
+    apiId?: string;
+  };
   const text = message === "" ? String(code ?? apiId) : message;
   const at = `the Kafka broker at ${address}`;
   if (apiId === "UNKNOWN_TOPIC_OR_PARTITION" || apiId === "UNKNOWN_TOPIC_ID" || text.startsWith("Unknown topic ")) {
@@ -25,13 +34,13 @@ export function kafkaError(error: unknown, address: string): MessagingError {
 
 /** True if the group is being shared again: the client returns to it by itself. */
 export function isRebalance(error: unknown): boolean {
-  const { apiId } = innermost(error) as { apiId?: string };
+  const { apiId } = Object(innermost(error)) as { apiId?: string };
   return apiId === "ILLEGAL_GENERATION" || apiId === "REBALANCE_IN_PROGRESS" || apiId === "UNKNOWN_MEMBER_ID";
 }
 
 /** True if the broker of a group is not ready: a new cluster first makes the topic of offsets, which can take seconds. */
 export function isCoordinatorAway(error: unknown): boolean {
-  const { apiId } = innermost(error) as { apiId?: string };
+  const { apiId } = Object(innermost(error)) as { apiId?: string };
   return apiId === "NOT_COORDINATOR" || apiId?.startsWith("COORDINATOR_") === true;
 }
 
@@ -68,17 +77,4 @@ export function refusedPartitions(error: unknown): ReadonlySet<number> | null {
 function hasApiId(error: unknown, apiId: string): boolean {
   const { findBy } = error as { findBy?: (property: string, value: unknown) => unknown };
   return typeof findBy === "function" && Boolean(findBy.call(error, "apiId", apiId));
-}
-
-function innermost(error: unknown): object {
-  let inner = error;
-  for (let depth = 0; depth < 12; depth++) {
-    const nested: unknown =
-      inner instanceof AggregateError && inner.errors.length > 0
-        ? inner.errors[0]
-        : (inner as { cause?: unknown } | null)?.cause;
-    if (typeof nested !== "object" || nested === null) break;
-    inner = nested;
-  }
-  return typeof inner === "object" && inner !== null ? inner : new Error(String(inner));
 }

@@ -1,7 +1,7 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
-import { milliseconds } from "../../../kit/duration.js";
 import { nodeCrypto } from "../../../kit/node-modules.js";
 import { type Check, is } from "../../../kit/options.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import type { Span } from "../../../kit/tracer.js";
 import type { OutgoingRecord } from "../broker.js";
 import { frameworkHeaders, readHeaders } from "../headers.js";

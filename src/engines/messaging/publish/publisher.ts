@@ -1,5 +1,5 @@
-import { milliseconds } from "../../../kit/duration.js";
 import { backoff } from "../../../kit/time/backoff.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { sleep } from "../../../kit/time/within.js";
 import type { Broker, OutgoingRecord, PublishWay } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";

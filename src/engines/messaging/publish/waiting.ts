@@ -1,4 +1,4 @@
-import type { Duration } from "../../../kit/duration.js";
+import type { Duration } from "../../../kit/time/duration.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../kit/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { MessagingError } from "../errors.js";
 import type { CloudQueueConfig } from "./config.js";
 import type { SqsCalls, SqsClient, SqsLibrary } from "./library.js";

@@ -1,3 +1,4 @@
+import { mostParkedBytes, Parked } from "../../parked.js";
 import type { KafkaDelivery } from "../kafka-delivery.js";
 import { type GroupOffset, Partition } from "../partition.js";
 import { identityOf } from "../records.js";
@@ -17,8 +18,6 @@ export interface Start {
 const mostAhead = 20_000;
 /** Messages of a partition that wait for another attempt, or for one of their key that does: as many times the prefetch. */
 const parkedFactor = 10;
-/** Bytes of all messages that wait so. Each partition has an equal part: one of them cannot hold up the others. */
-const mostParkedBytes = 16 * 1024 * 1024;
 
 /** The partitions of a consumer, with the deliveries that are under way in each. */
 export class Assignment {
@@ -30,9 +29,17 @@ export class Assignment {
   readonly #frozen = new Set<number>();
   readonly #lost: (delivery: KafkaDelivery) => void;
   readonly #unconfirmed: (identities: Iterable<string>) => void;
-  /** Messages that wait for their next attempt, by key. */
-  readonly #waiting = new Map<string, KafkaDelivery>();
-  #unsettled = 0;
+  readonly #parked = new Parked<KafkaDelivery>({
+    keyOf: ({ record }) => record.key,
+    bytesOf: ({ record }) => record.body.length,
+    open: () => [...this.#partitions.values()].flatMap(({ open }) => open),
+    counted: ({ partition, record }, by) => {
+      partition.parked += by;
+      partition.parkedBytes += by * record.body.length;
+    },
+    hasOwnLimits: true,
+  });
+  #open = 0;
 
   /** `unconfirmed` is told of messages that are done in partitions that are given up, and perhaps not committed. */
   constructor(
@@ -53,17 +60,18 @@ export class Assignment {
 
   /** Deliveries without a result, except those that wait. */
   get unsettled(): number {
-    return this.#unsettled;
+    return this.#open - this.#parked.size;
   }
 
   /** False if enough messages are under way. */
   get hasRoom(): boolean {
-    return this.#unsettled < this.#prefetch;
+    return this.unsettled < this.#prefetch;
   }
 
   /** True if a partition has enough messages, whatever the others have. */
   isFull(number: number): boolean {
     const { size = 0, parked = 0, parkedBytes = 0 } = this.#partitions.get(number) ?? {};
+    // Each partition has an equal part of the bytes: one of them cannot hold up the others.
     const enough = parked >= this.#prefetch * parkedFactor || parkedBytes * this.#partitions.size >= mostParkedBytes;
     return size >= mostAhead || enough || this.#frozen.has(number);
   }
@@ -145,25 +153,19 @@ export class Assignment {
   /** Begins a delivery. */
   add(delivery: KafkaDelivery): void {
     delivery.partition.add(delivery);
-    this.#unsettled++;
-    const { key } = delivery.record;
-    if (key !== null && this.#waiting.has(key)) this.#park(delivery);
+    this.#open++;
+    this.#parked.add(delivery);
   }
 
   /** Delivers a message again that was given back. */
   addAgain(delivery: KafkaDelivery, before: KafkaDelivery): void {
     delivery.partition.replace(before, delivery);
-    this.#unsettled++;
+    this.#open++;
   }
 
   /** The message waits for its next attempt. It and those of its key take up no room until it has its result. */
   wait(delivery: KafkaDelivery): void {
-    if (!this.isOpen(delivery)) return;
-    const { key } = delivery.record;
-    this.#park(delivery);
-    if (key === null) return;
-    this.#waiting.set(key, delivery);
-    for (const other of this.#ofKey(key)) this.#park(other);
+    if (this.isOpen(delivery)) this.#parked.wait(delivery);
   }
 
   /** True if the delivery has no result yet, in the partition as it was then. */
@@ -173,13 +175,9 @@ export class Assignment {
 
   /** Counts the result of a delivery. */
   settled(delivery: KafkaDelivery): void {
-    this.#unpark(delivery);
-    this.#unsettled--;
+    this.#open--;
+    this.#parked.settled(delivery);
     if (delivery.partition.trying?.offset === delivery.offset) delivery.partition.trying = null;
-    const { key } = delivery.record;
-    if (key === null || this.#waiting.get(key) !== delivery) return;
-    this.#waiting.delete(key);
-    for (const other of this.#ofKey(key)) this.#unpark(other);
   }
 
   /** The message of the delivery is done. */
@@ -246,27 +244,6 @@ export class Assignment {
 
   #ownerOf(number: number): string | null {
     return this.#frozen.has(number) ? null : this.#owner;
-  }
-
-  *#ofKey(key: string): Generator<KafkaDelivery> {
-    for (const partition of this.#partitions.values())
-      for (const delivery of partition.open) if (delivery.record.key === key) yield delivery;
-  }
-
-  #park(delivery: KafkaDelivery): void {
-    if (delivery.parked) return;
-    delivery.parked = true;
-    delivery.partition.parked++;
-    delivery.partition.parkedBytes += delivery.record.body.length;
-    this.#unsettled--;
-  }
-
-  #unpark(delivery: KafkaDelivery): void {
-    if (!delivery.parked) return;
-    delivery.parked = false;
-    delivery.partition.parked--;
-    delivery.partition.parkedBytes -= delivery.record.body.length;
-    this.#unsettled++;
   }
 
   #lose(delivery: KafkaDelivery): void {

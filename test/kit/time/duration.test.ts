@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Duration, inWords, isDuration, milliseconds, seconds } from "../../src/kit/duration.js";
+import { type Duration, inWords, isDuration, milliseconds, seconds } from "../../../src/kit/time/duration.js";
 
 describe("durations", () => {
   it.each<[Duration, number]>([

@@ -1,5 +1,5 @@
-import type { Check } from "./options.js";
-import { ValueError } from "./value-error.js";
+import type { Check } from "../options.js";
+import { ValueError } from "../value-error.js";
 
 /**
  * A length of time: seconds as a number, fractions allowed, or text with a unit: `"250ms"`, `"3s"`, `"5m"`, `"2h"`, `"1d"`.
