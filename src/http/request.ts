@@ -298,7 +298,8 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** @internal Adds a session or a token with which the request was accepted. */
   acceptedWith(authority: Authority): void {
-    (this.#authorities ??= []).push(authority);
+    if (this.#authorities === null) this.#authorities = [authority];
+    else this.#authorities.push(authority);
     if (this.#isLasting) this.#endWith(authority);
   }
 

@@ -1,7 +1,7 @@
 import { onDemand } from "../kit/on-demand.js";
 import { ValueError } from "../kit/value-error.js";
 import { FileBody } from "./files/file-body.js";
-import { findUnsettled, settleAll } from "./json/json-values.js";
+import { findUnsettled, settleAll, type Unsettled } from "./json/json-values.js";
 import { stringify } from "./json/to-json.js";
 import type { Request } from "./request.js";
 import { type BodyStream, jsonResponse, Response } from "./response.js";
@@ -60,9 +60,17 @@ function fromObject(request: Request, value: object, status: number): Response |
 
 /** Promises are awaited and querysets are run, wherever they are in the result. */
 function fromJson(request: Request, value: object, status: number): Response | Promise<Response> {
-  const { root, pending } = findUnsettled(value);
-  const finish = (): Response => jsonResponse(stringify(root.value) ?? "null", status || 200);
-  return pending.length === 0 ? finish() : settleAll(pending, (each) => settledValue(request, each)).then(finish);
+  const unsettled = findUnsettled(value);
+  return unsettled.pending.length === 0 ? written(unsettled, status) : settled(request, unsettled, status);
+}
+
+function written({ root }: Unsettled, status: number): Response {
+  return jsonResponse(stringify(root.value) ?? "null", status || 200);
+}
+
+async function settled(request: Request, unsettled: Unsettled, status: number): Promise<Response> {
+  await settleAll(unsettled.pending, (each) => settledValue(request, each));
+  return written(unsettled, status);
 }
 
 async function settledValue(request: Request, value: PromiseLike<unknown>): Promise<unknown> {

@@ -55,7 +55,15 @@ function wrap(item: Middleware, next: Run, onError: OnError): Run {
   return run;
 }
 
+// A function that holds a variable for later keeps it on the heap from its first line on. So the code that waits is apart
+// from the code that every request runs: with ten features that is a kilobyte less for each request.
+
 function wrapBefore(item: Middleware, next: Run, onError: OnError): Run {
+  const later = (request: Request, early: Promise<unknown>): Promise<Response> =>
+    asPromise(early).then(
+      (value) => (value === undefined ? next(request) : answer(request, value, 0, onError)),
+      (error: unknown) => onError(request, error, "async"),
+    );
   return (request) => {
     let early: unknown;
     try {
@@ -64,11 +72,7 @@ function wrapBefore(item: Middleware, next: Run, onError: OnError): Run {
       return onError(request, error, "sync");
     }
     if (early === undefined) return next(request);
-    if (!isPromise(early)) return answer(request, early, 0, onError);
-    return asPromise(early).then(
-      (value) => (value === undefined ? next(request) : answer(request, value, 0, onError)),
-      (error: unknown) => onError(request, error, "async"),
-    );
+    return isPromise(early) ? later(request, early) : answer(request, early, 0, onError);
   };
 }
 
@@ -82,18 +86,21 @@ function wrapAfter(item: Middleware, next: Run, onError: OnError): Run {
       return onError(request, error, "sync");
     }
     if (changed === undefined || changed === response) return response;
-    if (!isPromise(changed)) return answer(request, changed, 0, onError);
-    return asPromise(changed).then(
+    return isPromise(changed) ? finishLater(request, response, changed) : answer(request, changed, 0, onError);
+  };
+  const finishLater = (request: Request, response: Response, changed: Promise<unknown>): Promise<Response> =>
+    asPromise(changed).then(
       (value) => (value === undefined || value === response ? response : answer(request, value, 0, onError)),
       (error: unknown) => {
         discardBody(response);
         return onError(request, error, "async");
       },
     );
-  };
+  const later = (request: Request, response: Promise<Response>): Promise<Response> =>
+    response.then((inner) => finish(request, inner));
   return (request) => {
     const response = next(request);
-    return response instanceof Promise ? response.then((inner) => finish(request, inner)) : finish(request, response);
+    return response instanceof Promise ? later(request, response) : finish(request, response);
   };
 }
 
@@ -150,18 +157,26 @@ export function answer(
   try {
     response = toResponse(request, value, status);
     if (!(response instanceof Promise)) response = awaitFirstPiece(request, response);
-    else response = response.then((made) => awaitFirstPiece(request, made));
   } catch (error) {
     return onError(request, error, handler);
   }
-  if (!(response instanceof Promise)) return response;
-  return response.catch((error: unknown) => onError(request, error, "async"));
+  return response instanceof Promise ? answerLater(request, response, onError) : response;
+}
+
+function answerLater(request: Request, response: Promise<Response>, onError: OnError): Promise<Response> {
+  return response
+    .then((made) => awaitFirstPiece(request, made))
+    .catch((error: unknown) => onError(request, error, "async"));
 }
 
 function withBody(next: Run, onError: OnError): Run {
+  const run = withBodyRead(next, onError);
+  return (request) => (request.source.body === null ? next(request) : run(request));
+}
+
+function withBodyRead(next: Run, onError: OnError): Run {
   return (request) => {
-    const body = request.source.body;
-    if (body === null) return next(request);
+    const body = request.source.body!;
     const limit = request.bodyLimit;
     const received = body.received;
     let coding: BodyCoding | null;
@@ -205,10 +220,8 @@ function withBodyLimit(next: Run, limit: number): Run {
 
 /** Responds with 504 if the rest of the pipeline gives no response in time; its late response is discarded. */
 function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
-  return (request) => {
-    const response = next(request);
-    if (!(response instanceof Promise)) return response;
-    return new Promise((resolve) => {
+  const later = (request: Request, response: Promise<Response>): Promise<Response> =>
+    new Promise((resolve) => {
       let late = false;
       const entry = new Expiry(() => {
         late = true;
@@ -226,5 +239,8 @@ function withDeadline(next: Run, deadlines: Deadlines, onError: OnError): Run {
         request.finish();
       });
     });
+  return (request) => {
+    const response = next(request);
+    return response instanceof Promise ? later(request, response) : response;
   };
 }

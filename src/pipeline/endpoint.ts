@@ -35,13 +35,11 @@ function notAResponse(): object {
  * The innermost part of the pipeline: runs the steps in order, then the handler, and makes a response from its result.
  */
 export function endpoint(handler: AnyHandler, steps: readonly Step[], status: number, onError: OnError): Run {
-  const settle = (request: Request, result: unknown): Response | Promise<Response> => {
-    if (!isPromise(result) || toResponseSymbol in result) return answer(request, result, status, onError);
-    return asPromise(result).then(
+  const later = (request: Request, result: Promise<unknown>): Promise<Response> =>
+    asPromise(result).then(
       (value) => answer(request, value, status, onError, "async"),
       (error: unknown) => onError(request, error, "async"),
     );
-  };
   const call = (request: Request, injected: Injected): Response | Promise<Response> => {
     let result: unknown;
     try {
@@ -49,7 +47,9 @@ export function endpoint(handler: AnyHandler, steps: readonly Step[], status: nu
     } catch (error) {
       return onError(request, error, "sync");
     }
-    return settle(request, result);
+    return isPromise(result) && !(toResponseSymbol in result)
+      ? later(request, result)
+      : answer(request, result, status, onError);
   };
   if (steps.length === 0) return (request) => call(request, nothing);
   return (request) => {

@@ -45,7 +45,7 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     },
   );
 
-  it.each([16, 17, 16_383, 16_384, 16_385])(
+  it.each([16, 128, 129, 16_383, 16_384, 16_385])(
     "The length of a response of %i characters of any kind is correct",
     async (length) => {
       for (const character of ["x", "é", "€", "\ud800", "🎈"]) {
@@ -67,6 +67,30 @@ describe.each(transports)("a response of the %s transport", (_name, factory) => 
     expect(response.headers["x-name"]).toBe("J\xf6rg");
     expect(response.headers["set-cookie"]).toMatch(/^a=1.*, b=2/);
     expect(utf8(response.body)).toBe("ö");
+  });
+
+  it("Each response of a connection has its own fields, whichever the responses before had", async () => {
+    const date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    const [one, two, dated, closing] = [
+      { "X-Same": "1", "X-Other": "a" },
+      { "X-Same": "1", "X-Other": "b", "X-More": "c" },
+      { Date: date, "X-Other": "a" },
+      { "X-Same": "1", Connection: "close" },
+    ];
+    const given = [one, one, one, two, two, one, dated, dated, two, closing];
+    let next = 0;
+    const { client } = await start(factory, () => new Response("", { headers: given[next++]! }));
+    const received = await (await client(get("/").repeat(given.length))).responses(given.length);
+    const lower = (fields: object) =>
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
+    received.forEach(({ headers }, i) => {
+      const { "content-type": _type, "content-length": _length, "keep-alive": _keep, connection, ...others } = headers;
+      const { date: sent, ...fields } = lower(given[i]!) as Record<string, string>;
+      delete fields.connection;
+      expect({ ...others, date: sent }).toEqual({ ...fields, date: sent });
+      expect(others.date === date).toBe(sent !== undefined);
+      expect(connection === "close").toBe(given[i] === closing);
+    });
   });
 
   it("The transport's own fields are never sent twice", async () => {

@@ -1,5 +1,6 @@
 import { HttpError, httpError } from "../../errors/http-error.js";
 import { unavailable } from "../../errors/paced.js";
+import type { Authority } from "../../http/authority.js";
 import type { Request } from "../../http/request.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import { asPromise, isPromise } from "../../kit/is-promise.js";
@@ -119,15 +120,12 @@ class BaseJwtAuth extends SchemeAuth {
     const verified = await this.#read(token);
     const { claims, times, id } = verified;
     const now = Date.now() / 1000;
-    const used = (await this.#asked(() => this.#isRevoked(verified))) !== false;
+    const used = (await this.#tokenEnded(verified)) !== false;
     if (used && (await this.#asked(() => this.#grace.covers(this.revocations, id, now))) !== true) {
       await this.#endFamily(verified, now);
       throw invalid();
     }
-    unlessRevoked(
-      verified,
-      await (used ? this.#asked(() => this.revocations.has(familyId(verified))) : this.#familyEnded(verified)),
-    );
+    unlessRevoked(verified, await (used ? this.#isRevoked(familyId(verified)) : this.#familyEnded(verified)));
     unlessRevoked(verified, await this.#subjectEnded(verified));
     const { iat, exp, jti, nbf, ...kept } = claims;
     const began = Number(claims["orig_iat"] ?? iat ?? now);
@@ -156,9 +154,13 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #endWith(request: Request, verified: VerifiedToken): void {
-    const { sub } = verified.claims;
-    const ids = [familyOf(verified), ...(typeof sub === "string" ? [subjectId(sub)] : [])];
-    request.acceptedWith({ watch: (end) => this.#open.watch(ids, () => this.#isValid(verified), end) });
+    request.acceptedWith((verified.authority ??= this.#authorityOf(verified)));
+  }
+
+  #authorityOf(verified: VerifiedToken): Authority {
+    const family = familyOf(verified);
+    const ids = verified.subject === null ? [family] : [family, verified.subject];
+    return { watch: (end) => this.#open.watch(ids, () => this.#isValid(verified), end) };
   }
 
   /** Rejects if the store fails. */
@@ -221,26 +223,29 @@ class BaseJwtAuth extends SchemeAuth {
   }
 
   #check(token: string, request?: Request): VerifiedToken | Promise<VerifiedToken> {
-    const verified = this.#read(token);
-    const check = (read: VerifiedToken): VerifiedToken | Promise<VerifiedToken> => {
-      const checked = this.#unrevoked(read);
-      return request !== undefined && isPromise(checked) ? storeReply(request, checked) : checked;
-    };
-    return isPromise(verified) ? verified.then(check) : check(verified);
+    const read = this.#read(token);
+    if (isPromise(read)) return read.then((verified) => this.#unrevokedFor(request, verified));
+    return this.#unrevokedFor(request, read);
+  }
+
+  #unrevokedFor(request: Request | undefined, read: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
+    const checked = this.#unrevoked(read);
+    return request !== undefined && isPromise(checked) ? storeReply(request, checked) : checked;
   }
 
   #unrevoked(verified: VerifiedToken): VerifiedToken | Promise<VerifiedToken> {
-    const asked = [
-      this.#asked(() => this.#isRevoked(verified)),
-      this.#familyEnded(verified),
-      this.#subjectEnded(verified),
-    ];
+    const ended = this.#tokenEnded(verified);
+    const familyEnded = this.#familyEnded(verified);
+    const subjectEnded = this.#subjectEnded(verified);
+    // Nothing is made for a request whose store is in memory.
+    if (ended === false && familyEnded === false && subjectEnded === false) return verified;
+    const asked = [ended, familyEnded, subjectEnded];
     if (!asked.some(isPromise)) return asked.reduce(unlessRevoked, verified);
     return Promise.all(asked).then((verdicts) => verdicts.reduce(unlessRevoked, verified));
   }
 
-  #isRevoked(token: VerifiedToken): boolean | Promise<boolean> {
-    return this.revocations.has(token.id, this.#issuedAt(token));
+  #tokenEnded(token: VerifiedToken): boolean | Promise<boolean> {
+    return this.#isRevoked(token.id, this.#issuedAt(token));
   }
 
   /** A token that does not say when it was issued is as old as it can be. */
@@ -276,19 +281,19 @@ class BaseJwtAuth extends SchemeAuth {
   /** Only refreshed tokens have a family, so that others need one question to the store. */
   #familyEnded(token: VerifiedToken): boolean | Promise<boolean> {
     if (typeof token.claims[familyClaim] !== "string") return false;
-    return this.#asked(() => this.revocations.has(familyId(token)));
+    return this.#isRevoked(familyId(token));
   }
 
   /**
    * By the time of the first token of the family, in whole seconds: a refresh makes no token younger. One that does not say
    * when it was issued may be older than any revocation.
    */
-  #subjectEnded({ claims, times }: VerifiedToken): boolean | Promise<boolean> {
-    const { sub, orig_iat: began } = claims;
-    if (typeof sub !== "string") return false;
+  #subjectEnded({ claims, times, subject }: VerifiedToken): boolean | Promise<boolean> {
+    const { orig_iat: began } = claims;
+    if (subject === null) return false;
     const issuedAt = typeof began === "number" ? began : times.iat;
     const known = Number.isFinite(issuedAt) ? Math.floor(issuedAt) : undefined;
-    return this.#asked(() => this.revocations.has(subjectId(sub), known));
+    return this.#isRevoked(subject, known);
   }
 
   /** Kept until the last token that the family can have made so far has expired. */
@@ -299,14 +304,23 @@ class BaseJwtAuth extends SchemeAuth {
     this.#open.end(family);
   }
 
-  /** Asks the store. If it fails, the token cannot be accepted: 503. */
-  #asked(ask: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
+  /** Asks the store for an id, for every request: without a function of it. */
+  #isRevoked(id: string, issuedAt?: number): boolean | Promise<boolean> {
     try {
-      const answer = ask();
+      const answer = this.revocations.has(id, issuedAt);
       return isPromise(answer) ? asPromise(answer).catch(refuse) : answer;
     } catch (error) {
       // Not thrown: another question may be under way.
       return Promise.reject(error).catch(refuse);
+    }
+  }
+
+  /** Asks the store. If it fails, the token cannot be accepted: 503. */
+  async #asked(ask: () => boolean | Promise<boolean>): Promise<boolean> {
+    try {
+      return await ask();
+    } catch (error) {
+      return refuse(error);
     }
   }
 }

@@ -3,7 +3,7 @@ import { isPlainObject } from "../../kit/options.js";
 import { acceptClaims, type JwtClaims } from "./claims.js";
 import { type JwtConfig, mediaType } from "./config.js";
 import type { VerificationKey } from "./keys.js";
-import { detached, revocationId, TokenMemory, type VerifiedToken } from "./verified-token.js";
+import { detached, revocationId, subjectId, TokenMemory, type VerifiedToken } from "./verified-token.js";
 
 /** The largest number of characters in a token; longer ones are refused unread. */
 const maxLength = 8192;
@@ -60,7 +60,8 @@ export class TokenReader {
     const claims = decode(input.slice(dot + 1)) as JwtClaims | null;
     const times = claims && acceptClaims(claims, this.#config);
     if (claims === null || times === null) return null;
-    const token = { claims: frozen(claims), times, id: revocationId(claims, input) };
+    const subject = typeof claims.sub === "string" ? subjectId(claims.sub) : null;
+    const token = { claims: frozen(claims), times, id: revocationId(claims, input), subject, authority: null };
     this.#memory.add(input, signature, token);
     return token;
   }

@@ -1,3 +1,4 @@
+import type { Authority } from "../../http/authority.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import type { JwtClaims, Times } from "./claims.js";
 
@@ -7,6 +8,10 @@ export interface VerifiedToken {
   readonly times: Times;
   /** The id for revocation. */
   readonly id: string;
+  /** The id for the revocation of all tokens of its subject; null without one. */
+  readonly subject: string | null;
+  /** For requests that outlive the token; made with the first request, for all of them. */
+  authority: Authority | null;
 }
 
 /**

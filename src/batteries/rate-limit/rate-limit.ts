@@ -24,21 +24,41 @@ interface Judged {
   readonly limit: number;
 }
 
-/** Continues with the decision; null if the request is not limited. */
-type Proceed = (judged: Judged | null) => Answer;
+/** The decision, or null if the request is not limited. */
+type Judgement = Judged | null | Promise<Judged | null>;
 
 /** Lets a request pass if it is within all limits. The response has the headers of the tightest. */
 export function limited(limits: readonly RateLimit[], next: Run, onError: OnError): Run {
   const run = limits.reduce((inner, limit) => limit.measured(inner), next);
-  const from = (index: number, request: Request, tightest: Judged | null): Answer => {
-    if (index === limits.length) return described(run(request), tightest);
-    return limits[index]!.judge(request, onError, (judged) => {
-      if (judged === null) return from(index + 1, request, tightest);
+  /** `known` is the decision of the first of them, if a store was waited for. */
+  const from = (index: number, request: Request, tightest: Judged | null, known?: Judged | null): Answer => {
+    for (let i = index; i < limits.length; i++) {
+      let judged: Judgement;
+      try {
+        judged = known === undefined ? limits[i]!.judge(request) : known;
+        known = undefined;
+      } catch (error) {
+        return onError(request, error, "sync");
+      }
+      if (judged instanceof Promise) return later(i, request, tightest, judged);
+      if (judged === null) continue;
       const { verdict } = judged;
       if (!verdict.allowed) return described(onError(request, tooMany(verdict.retryMs), "sync"), judged);
-      return from(index + 1, request, tightest === null || isTighter(verdict, tightest.verdict) ? judged : tightest);
-    });
+      if (tightest === null || isTighter(verdict, tightest.verdict)) tightest = judged;
+    }
+    return described(run(request), tightest);
   };
+  // Apart from the loop, whose variables would otherwise be kept on the heap for every request.
+  const later = (
+    index: number,
+    request: Request,
+    tightest: Judged | null,
+    judged: Promise<Judged | null>,
+  ): Promise<Response> =>
+    judged.then(
+      (known) => from(index, request, tightest, known),
+      (error: unknown) => onError(request, error, "async"),
+    );
   return (request) => from(0, request, null);
 }
 
@@ -85,66 +105,69 @@ export class RateLimit {
     return this.#adaptive === null ? run : measured(run, this.#adaptive);
   }
 
-  judge(request: Request, onError: OnError, proceed: Proceed): Answer {
+  /** Throws, or rejects, if the request must be refused for another reason than its limit. */
+  judge(request: Request): Judgement {
     const { key } = this.#config;
-    if (key === undefined) return this.#count(request, this.#addressKey(request), onError, proceed);
-    let given: unknown;
-    try {
-      given = key(request);
-    } catch (error) {
-      return onError(request, error, "sync");
-    }
-    if (!isPromise(given)) return this.#judgeBy(request, given, onError, proceed);
-    return asPromise(given).then(
-      (value) => this.#judgeBy(request, value, onError, proceed),
-      (error: unknown) => onError(request, error, "async"),
-    );
+    if (key === undefined) return this.#count(request, this.#addressKey(request));
+    const given: unknown = key(request);
+    if (!isPromise(given)) return this.#judgeBy(request, given);
+    return asPromise(given).then((value) => this.#judgeBy(request, value));
   }
 
-  #judgeBy(request: Request, given: unknown, onError: OnError, proceed: Proceed): Answer {
-    if (typeof given === "string") return this.#count(request, boundedKey(given), onError, proceed);
-    if (given === null) return proceed(null);
-    if (given === undefined) return this.#count(request, this.#addressKey(request), onError, proceed);
-    const wrong = new TypeError(`the key of a rate limit must be a string, null or undefined, not ${typeof given}`);
-    return onError(request, wrong, "sync");
+  #judgeBy(request: Request, given: unknown): Judgement {
+    if (typeof given === "string") return this.#count(request, boundedKey(given));
+    if (given === null) return null;
+    if (given === undefined) return this.#count(request, this.#addressKey(request));
+    throw new TypeError(`the key of a rate limit must be a string, null or undefined, not ${typeof given}`);
   }
 
-  #count(request: Request, key: string, onError: OnError, proceed: Proceed): Answer {
+  #count(request: Request, key: string): Judgement {
     const limit = this.#adaptive?.current(performance.now()) ?? this.#config.maxRequests;
     let cost = 1;
     if (this.#config.cost !== undefined) {
-      try {
-        cost = Math.min(limit, checkedCost(this.#config.cost(request)));
-      } catch (error) {
-        return onError(request, error, "sync");
-      }
-      if (cost === 0) return proceed(null);
+      cost = Math.min(limit, checkedCost(this.#config.cost(request)));
+      if (cost === 0) return null;
     }
-    const settle = (verdict: RateVerdict): Answer => {
-      if (!this.#config.shadow) return proceed({ verdict, limit });
-      if (!verdict.allowed) this.#report();
-      return proceed(null);
-    };
-    const decide = (limiter: RateLimiter, failed: (error: unknown) => Answer): Answer => {
-      let verdict: RateVerdict | Promise<RateVerdict>;
-      try {
-        verdict = limiter.take(key, limit, cost);
-      } catch (error) {
-        return failed(error);
-      }
-      if (!(verdict instanceof Promise)) return settle(verdict);
-      // The machine itself replies soon, however long the request has waited for the store.
-      return (limiter === this.#limiter ? storeReply(request, verdict) : verdict).then(settle, failed);
-    };
-    const alone = (): Answer => {
+    let verdict: RateVerdict | Promise<RateVerdict>;
+    try {
+      verdict = this.#limiter.take(key, limit, cost);
+    } catch (error) {
+      return this.#countWithoutStore(error, key, limit, cost);
+    }
+    if (!(verdict instanceof Promise)) return this.#settle(verdict, limit);
+    return this.#settleLater(storeReply(request, verdict), key, limit, cost);
+  }
+
+  #settleLater(reply: Promise<RateVerdict>, key: string, limit: number, cost: number): Promise<Judged | null> {
+    return reply.then(
+      (verdict) => this.#settle(verdict, limit),
+      (error: unknown) => this.#countWithoutStore(error, key, limit, cost),
+    );
+  }
+
+  #settle(verdict: RateVerdict, limit: number): Judged | null {
+    if (!this.#config.shadow) return { verdict, limit };
+    if (!verdict.allowed) this.#report();
+    return null;
+  }
+
+  #countWithoutStore(error: unknown, key: string, limit: number, cost: number): Judgement {
+    this.#complain(error);
+    if (this.#config.onStoreError === "deny" && !this.#config.shadow) throw unavailable();
+    const alone = (): Judged | null => {
       this.#own ??= new MemoryRateLimitStore().limiter(this.#policy);
-      return settle(this.#own.take(key, limit, cost) as RateVerdict);
+      return this.#settle(this.#own.take(key, limit, cost) as RateVerdict, limit);
     };
-    return decide(this.#limiter, (error) => {
-      this.#complain(error);
-      if (this.#config.onStoreError === "deny" && !this.#config.shadow) return onError(request, unavailable(), "async");
-      return this.#fallback === null ? alone() : decide(this.#fallback, alone);
-    });
+    if (this.#fallback === null) return alone();
+    let verdict: RateVerdict | Promise<RateVerdict>;
+    try {
+      verdict = this.#fallback.take(key, limit, cost);
+    } catch {
+      return alone();
+    }
+    // The machine itself replies soon, however long the request has waited for the store.
+    if (!(verdict instanceof Promise)) return this.#settle(verdict, limit);
+    return verdict.then((settled) => this.#settle(settled, limit), alone);
   }
 
   #report(): void {

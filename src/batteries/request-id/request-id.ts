@@ -1,7 +1,7 @@
 import { setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { nodeCrypto } from "../../kit/node-modules.js";
 import type { Middleware } from "../../pipeline/middleware.js";
+import { uuid } from "./uuid.js";
 
 /** Gives every request an id, for the context, the logs and the client. An incoming one is kept as it is. */
 export const requestId: Middleware = {
@@ -9,7 +9,7 @@ export const requestId: Middleware = {
   slot: "request-id",
   early: true,
   before(request) {
-    request.context.request_id = incomingId(request) ?? nodeCrypto().randomUUID();
+    request.context.request_id = incomingId(request) ?? uuid();
   },
   after(request, response) {
     setField(response, "X-Request-ID", request.id);

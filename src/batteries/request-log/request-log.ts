@@ -96,16 +96,43 @@ type RequestLine = (request: Request, status: number, now: number) => string;
 // Put together by hand, from few pieces: JSON.stringify of an object takes several times as long, and every piece counts
 // again when the batch is flattened for writing.
 const jsonRequestLine: RequestLine = (request, status, now) =>
-  '{"time":"' +
-  isoTime(wallClock(now)) +
-  ((isFailure(request, status) ? errorHeads : infoHeads)[request.method] ??
-    head(request.method, levelOf(request, status))) +
-  inQuotes(request.path) +
-  (statusPieces[status] ??= `","status":${status},"latency_ms":`) +
+  start(
+    isoTime(wallClock(now)),
+    (isFailure(request, status) ? errorHeads : infoHeads)[request.method] ??
+      head(request.method, levelOf(request, status)),
+  ) +
+  pathAndStatus(request.path, status) +
   latency(request, now) +
   (request.logFields === null ? "" : fieldsText(request.logFields)) +
   trace(request) +
   client(request.ip, request.knownId);
+
+// Neighbouring lines often have the same pieces: requests of one client, or of one proxy, for one path, in one millisecond.
+let lastTime = "";
+let lastHead = "";
+let lastStart = "";
+
+function start(time: string, head: string): string {
+  if (time !== lastTime || head !== lastHead) {
+    lastTime = time;
+    lastHead = head;
+    lastStart = `{"time":"${time}${head}`;
+  }
+  return lastStart;
+}
+
+let lastPath = "";
+let lastStatus = 0;
+let lastMiddle = "";
+
+function pathAndStatus(path: string, status: number): string {
+  if (path !== lastPath || status !== lastStatus) {
+    lastPath = path;
+    lastStatus = status;
+    lastMiddle = `${inQuotes(path)}","status":${status},"latency_ms":`;
+  }
+  return lastMiddle;
+}
 
 function head(method: string, level: LineLevel): string {
   return `","level":"${level}","msg":"request","method":"${inQuotes(method)}","path":"`;
@@ -125,7 +152,6 @@ const knownMethods: ReadonlySet<string> = new Set(requestMethods);
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const infoHeads: Record<string, string> = headsOf("info");
 const errorHeads: Record<string, string> = headsOf("error");
-const statusPieces: Record<number, string> = {};
 
 function headsOf(level: LineLevel): Record<string, string> {
   return Object.assign(Object.create(null), Object.fromEntries(methods.map((method) => [method, head(method, level)])));
@@ -140,16 +166,15 @@ function trace({ serverSpan }: Request): string {
 }
 
 let lastIp = "";
-let lastEnd = "}\n";
+let lastAddress = "";
 
-/** The end of the line. Neighbouring requests often come from one client, or from one proxy. */
+/** The end of the line. */
 function client(ip: string, id: string | null): string {
-  if (id !== null) return `${ip === "" ? "" : `,"ip":"${inQuotes(ip)}"`},"request_id":"${inQuotes(id)}"}\n`;
   if (ip !== lastIp) {
     lastIp = ip;
-    lastEnd = ip === "" ? "}\n" : `,"ip":"${inQuotes(ip)}"}\n`;
+    lastAddress = ip === "" ? "" : `,"ip":"${inQuotes(ip)}"`;
   }
-  return lastEnd;
+  return id === null ? `${lastAddress}}\n` : `${lastAddress},"request_id":"${inQuotes(id)}"}\n`;
 }
 
 function prettyRequestLine(paint: Paint): RequestLine {

@@ -76,13 +76,19 @@ function ignorePromisesIn(value: unknown): void {
   ignorePromises(found.pending);
 }
 
+const nothing: readonly Pending[] = [];
+
 function unsettledIn(value: unknown, asJson: boolean): Unsettled {
-  const root = { value };
   try {
-    if (isPlain(value, maxPlainDepth)) return { root, pending: [] };
+    if (isPlain(value, maxPlainDepth)) return { root: { value }, pending: nothing };
   } catch {
     // A getter throws: the walk tells where, and finds the promises beside it.
   }
+  return walkThrough(value, asJson);
+}
+
+function walkThrough(value: unknown, asJson: boolean): Unsettled {
+  const root = { value };
   const pending = walk(value, [], asJson, (converted) => {
     root.value = converted;
   });

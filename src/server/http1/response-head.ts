@@ -59,7 +59,22 @@ export function flat(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
-/** The fields of a response as lines, and the meaning of those that the transport sends itself. */
+/** The field that was sent last at its place among the fields. */
+interface SentField {
+  name: string;
+  value: string;
+  /** Null until the same field is sent again. */
+  line: string | null;
+}
+
+/** Places among the fields, and characters of a value, of which the last one is kept. */
+const maxPlaces = 32;
+const maxKept = 256;
+
+/**
+ * The fields of a response as lines, and the meaning of those that the transport sends itself. Most of them are those of the
+ * response before, at the same place: their lines are kept, so that they are neither checked nor put together again.
+ */
 export class FieldLines {
   text = "";
   /** The length that the application gives; -1 without one. */
@@ -68,6 +83,7 @@ export class FieldLines {
   dated = false;
   /** The application wants the connection closed. */
   close = false;
+  readonly #sent = Array.from({ length: maxPlaces }, (): SentField => ({ name: "", value: "", line: null }));
 
   /** Throws when a value cannot be sent. */
   render(fields: readonly string[]): void {
@@ -78,8 +94,18 @@ export class FieldLines {
     for (let i = 0; i < fields.length; i += 2) {
       const name = fields[i]!;
       const value = fields[i + 1]!;
+      const sent = this.#sent[i >> 1];
+      if (sent !== undefined && sent.value === value && sent.name === name) {
+        text += sent.line ??= flat(`${name}: ${value}\r\n`);
+        continue;
+      }
       checkValue(name, value);
-      if (!this.#isOurs(name, value)) text += `${name}: ${value}\r\n`;
+      if (this.#isOurs(name, value)) continue;
+      text += `${name}: ${value}\r\n`;
+      if (sent === undefined || value.length > maxKept || this.dated) continue;
+      sent.name = name;
+      sent.value = value;
+      sent.line = null;
     }
     this.text = text;
   }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { MemoryRevocations } from "../../../src/auth/jwt/revocations.js";
 import { TokenMemory } from "../../../src/auth/jwt/verified-token.js";
 
-const token = { claims: {}, times: { exp: 1, nbf: 0, iat: 0 }, id: "a" };
+const token = { claims: {}, times: { exp: 1, nbf: 0, iat: 0 }, id: "a", subject: null, authority: null };
 
 describe("remembered tokens", () => {
   it("A remembered token is found by its text and its signature together", () => {

@@ -1,6 +1,7 @@
 import net from "node:net";
 import { App, Response } from "stoa";
 import { describe, expect, it } from "vitest";
+import { uuid as newId } from "../../../src/batteries/request-id/uuid.js";
 import { wire } from "../support.js";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -12,6 +13,12 @@ function idApp(): App {
 }
 
 describe("enableRequestId()", () => {
+  it("Ids are UUIDs v4, and no two are the same", () => {
+    const ids = Array.from({ length: 1000 }, newId);
+    expect(ids.filter((id) => !uuid.test(id))).toEqual([]);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   it("A request gets a new UUID v4 in the context and in X-Request-ID", async () => {
     await using server = await wire(idApp());
     const first = await server.send("/");
