@@ -3,6 +3,16 @@ export type { NamedType, SchemaBuilder } from "../apis/graphql/build/schema-buil
 export type { Scalars, TypeUse } from "../apis/graphql/build/text-types.js";
 export { GraphQLConfig, type GraphqlOptions } from "../apis/graphql/config.js";
 export { GraphqlContext } from "../apis/graphql/context.js";
+export {
+  type DocumentLike,
+  type GraphqlHooks,
+  GraphqlResult,
+  type HookedField,
+  type OperationCall,
+  type ResolverCall,
+  type ResolverHook,
+  type ValidationRuleLike,
+} from "../apis/graphql/hooks.js";
 export type { GraphqlLimits } from "../apis/graphql/limits.js";
 export type { Loader, LoaderOptions } from "../apis/graphql/loader.js";
 export { type BatchFunction, loader } from "../apis/graphql/make-loader.js";

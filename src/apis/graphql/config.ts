@@ -2,6 +2,7 @@ import { config, type OptionsOf, option, type SettingsOf } from "../../kit/confi
 import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is, isPlainObject } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { asHooks, type GraphqlHooks } from "./hooks.js";
 import { type GraphqlLimits, limitOptions } from "./limits.js";
 import { type PersistedOptions, type PersistedSettings, readPersisted } from "./persisted-options.js";
 import type { Resolvers, SchemaLike } from "./schema-like.js";
@@ -43,6 +44,12 @@ export class GraphQLConfig extends config(
       is.object,
       readPersisted,
       readPersisted({}),
+    ),
+    /** Functions around the steps of each operation, or a list of such objects, of which the first is the outermost. */
+    hooks: option.made<GraphqlHooks | readonly GraphqlHooks[], readonly GraphqlHooks[]>(
+      is.either(is.object, is.list(is.object)),
+      asHooks,
+      [],
     ),
     /** Subscriptions over WebSocket and server-sent events. */
     subscriptions: option.made<EitherSpelling<SubscriptionOptions>, SubscriptionSettings>(

@@ -10,6 +10,7 @@ const graphql = await import("graphql").catch(notInstalled);
 export const {
   buildASTSchema,
   createSourceEventStream,
+  defaultFieldResolver,
   defaultTypeResolver,
   getArgumentValues,
   getDirectiveValues,

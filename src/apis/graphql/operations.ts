@@ -13,6 +13,7 @@ import { isInternal } from "./internal-errors.js";
 import type { OperationMonitor } from "./monitor.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
+import { hookedExecute, hookedSubscribe } from "./run-hooks.js";
 
 /** An operation with its variables, ready to be executed. */
 export interface PreparedOperation {
@@ -36,16 +37,19 @@ export class Operations {
   monitor: OperationMonitor | null = null;
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
+  /** Null without hooks. */
+  readonly #hooks: ReturnType<typeof hookedExecute>;
   /** Executions with resolvers that have not ended, also those that no response waits for. */
   #running = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(schema: GraphQLSchema, settings: OperationSettings) {
-    const { limits, cacheSize, persisted } = settings.config;
+    const { limits, cacheSize, persisted, hooks } = settings.config;
     this.schema = schema;
     this.#settings = settings;
     this.#persisted = new Persisted(persisted, limits.characters);
-    this.documents = new Documents(schema, { limits, cacheSize, introspection: settings.introspection });
+    this.documents = new Documents(schema, { limits, cacheSize, hooks, introspection: settings.introspection });
+    this.#hooks = hookedExecute(hooks);
   }
 
   /** Finds, parses and checks an operation. A promise only where a persisted one is looked up. */
@@ -68,10 +72,22 @@ export class Operations {
   ): TextResult | Promise<TextResult> {
     const result =
       this.monitor === null
-        ? operation.compiled.execute(variables, context, event)
-        : this.monitor.measure(operation, () => operation.compiled.execute(variables, context, event));
+        ? this.#run(operation, variables, context, event)
+        : this.monitor.measure(operation, () => this.#run(operation, variables, context, event));
     if (result instanceof Promise || result.running !== null) void this.#count(result);
     return result;
+  }
+
+  #run(
+    operation: ReadyOperation,
+    variables: Record<string, unknown>,
+    context: GraphqlContext,
+    event: unknown,
+  ): TextResult | Promise<TextResult> {
+    if (this.#hooks === null) return operation.compiled.execute(variables, context, event);
+    const { type, name, document } = operation;
+    const execute = () => operation.compiled.execute(variables, context, event);
+    return this.#hooks({ type, name, document, variables, context }, execute);
   }
 
   async #count(result: TextResult | Promise<TextResult>): Promise<void> {
@@ -96,24 +112,37 @@ export class Operations {
     { operation, raw, variables }: PreparedOperation,
     context: GraphqlContext,
   ): Promise<AsyncIterable<TextResult> | TextResult> {
-    const source = await createSourceEventStream({
-      schema: this.schema,
-      document: operation.document,
-      operationName: raw.operationName || null,
-      variableValues: raw.variables,
-      contextValue: context,
-    });
-    if (!(Symbol.asyncIterator in source)) return { data: null, errors: source.errors ?? [], running: null };
-    return mapped(source as AsyncIterable<unknown>, (event) => {
+    const { type, name, document } = operation;
+    const start = async (): Promise<AsyncIterable<unknown>> => {
+      const source = await createSourceEventStream({
+        schema: this.schema,
+        document,
+        operationName: raw.operationName || null,
+        variableValues: raw.variables,
+        contextValue: context,
+      });
+      if (Symbol.asyncIterator in source) return source;
+      throw new SourceErrors(source.errors ?? []);
+    };
+    let source: AsyncIterable<unknown>;
+    try {
+      const call = { type, name, document, variables, context };
+      source = await hookedSubscribe(this.#settings.config.hooks, call, start);
+    } catch (error) {
+      if (error instanceof SourceErrors) return { data: null, errors: error.errors, running: null };
+      throw error;
+    }
+    return mapped(source, (event) => {
       context.forgetLoaded();
       return this.#execute(operation, variables, context, event);
     });
   }
 
   /** The JSON of a result. */
-  textOf({ data, errors }: TextResult, request: Request): string {
-    if (errors === null) return `{"data":${data}}`;
-    return `{"errors":${this.errorsText(errors, request)},"data":${data}}`;
+  textOf({ data, errors, extensions }: TextResult, request: Request): string {
+    const end = extensions === undefined ? "}" : `,"extensions":${extensions}}`;
+    if (errors === null) return `{"data":${data}${end}`;
+    return `{"errors":${this.errorsText(errors, request)},"data":${data}${end}`;
   }
 
   /**
@@ -155,6 +184,13 @@ export class Operations {
       return new Refusal([limitError(`The operation is more complex than ${complexity}.`, "complexity")]);
     }
     return { kind: definition.operation, operation, variables, raw: parameters };
+  }
+}
+
+/** The errors of a subscription that has no source, on the way through its hooks. */
+class SourceErrors extends Error {
+  constructor(readonly errors: readonly GraphQLError[]) {
+    super(errors[0]?.message);
   }
 }
 

@@ -12,6 +12,8 @@ export interface TextResult {
   readonly data: string | null;
   /** Null without errors. */
   readonly errors: readonly GraphQLError[] | null;
+  /** The extensions of the response as JSON, if hooks have set any. */
+  readonly extensions?: string;
   /** Resolves when the resolvers have ended that an error did not wait for; null if all have. */
   readonly running: Promise<void> | null;
 }

@@ -20,7 +20,7 @@ import {
   typeFromAST,
 } from "../graphql-js.js";
 import { fieldPlan } from "./field-plan.js";
-import type { FieldPlan, Run, Selection } from "./plan.js";
+import type { FieldPlan, HookedResolvers, Run, Selection } from "./plan.js";
 
 /** Bytes of the plan of a field, and of its entry in a list of fields. Measured, and rounded up. */
 const fieldBytes = 800;
@@ -41,16 +41,23 @@ export class DocumentPlan {
   readonly schema: GraphQLSchema;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   readonly #grow: (bytes: number) => void;
+  readonly #hooked: HookedResolvers | null;
   readonly #fields = new Map<string, FieldPlan>();
   readonly #ids = new Map<FieldNode, number>();
   #bytesLeft: number;
   #slots = 0;
 
   /** `grow` is called with the number of bytes that the plans take more. */
-  constructor(schema: GraphQLSchema, document: DocumentNode, grow: (bytes: number) => void = () => {}) {
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    grow: (bytes: number) => void = () => {},
+    hooked: HookedResolvers | null = null,
+  ) {
     this.schema = schema;
     this.fragments = fragmentsOf(document);
     this.#grow = grow;
+    this.#hooked = hooked;
     this.#bytesLeft = maxBytes + maxBytesPerCharacter * (document.loc?.end ?? 0);
   }
 
@@ -90,7 +97,8 @@ export class DocumentPlan {
     if (known) return { plan: known, kept: true };
     const sets = nodes.flatMap((node) => (node.selectionSet ? [node.selectionSet] : []));
     const kept = this.#keep(fieldBytes + id.length + (nodes.length + definition.args.length) * entryBytes);
-    const plan = fieldPlan(key, nodes, type, definition, this.selection(sets), kept ? this.#slots : -1);
+    const slot = kept ? this.#slots : -1;
+    const plan = fieldPlan(key, nodes, type, definition, this.selection(sets), slot, this.#hooked);
     if (kept) this.#fields.set(id, plan);
     if (plan.slot >= 0) this.#slots++;
     return { plan, kept };

@@ -70,6 +70,9 @@ export class Run {
   }
 }
 
+/** Resolvers with hooks, by the field that they belong to. */
+export type HookedResolvers = ReadonlyMap<GraphQLField<unknown, unknown>, GraphQLFieldResolver<unknown, unknown>>;
+
 /** Turns the value of a resolver into the JSON text of the response, into null, or into a `Later`. */
 export type Complete = (
   run: Run,
