@@ -16,7 +16,7 @@ export {
 export type { GraphqlLimits } from "../apis/graphql/limits.js";
 export type { Loader, LoaderOptions } from "../apis/graphql/loader.js";
 export { type BatchFunction, loader } from "../apis/graphql/make-loader.js";
-export type { ModelTypeOptions } from "../apis/graphql/models/options.js";
+export type { ModelTypeOptions, MutationOptions } from "../apis/graphql/models/options.js";
 export type { PersistedOptions } from "../apis/graphql/persisted-options.js";
 export { type GuardedResolver, type ResolverOptions, resolver } from "../apis/graphql/resolver.js";
 export type { FieldResolver, Resolvers, SchemaLike } from "../apis/graphql/schema-like.js";

@@ -230,7 +230,8 @@ function formatErrors(
   return errors.map((error) => {
     const cause = rootOf(error);
     if (isInstance(cause, HttpError) && cause.status < 500) {
-      return { ...placeOf(error), message: cause.message, extensions: { code: cause.code, status: cause.status } };
+      const extensions = { ...cause.extensions, code: cause.code, status: cause.status };
+      return { ...placeOf(error), message: cause.message, extensions };
     }
     if (cause === undefined || (cause instanceof GraphQLError && !isInternal(cause))) return error.toJSON();
     request.log.error("a resolver failed", { error: cause, field: error.path?.join(".") });
