@@ -13,6 +13,7 @@ export {
   type ResolverHook,
   type ValidationRuleLike,
 } from "../apis/graphql/hooks.js";
+export type { UploadOptions } from "../apis/graphql/http/upload-options.js";
 export type { GraphqlLimits } from "../apis/graphql/limits.js";
 export type { Loader, LoaderOptions } from "../apis/graphql/loader.js";
 export { type BatchFunction, loader } from "../apis/graphql/make-loader.js";

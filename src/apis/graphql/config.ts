@@ -3,6 +3,7 @@ import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is, isPlainObject } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { asHooks, type GraphqlHooks } from "./hooks.js";
+import { readUploads, type UploadOptions, type UploadSettings } from "./http/upload-options.js";
 import { type GraphqlLimits, limitOptions } from "./limits.js";
 import { type PersistedOptions, type PersistedSettings, readPersisted } from "./persisted-options.js";
 import type { Resolvers, SchemaLike } from "./schema-like.js";
@@ -56,6 +57,12 @@ export class GraphQLConfig extends config(
       is.object,
       (given) => subscriptionOptions.read([given]),
       subscriptionOptions.read([]),
+    ),
+    /** Accepts files in multipart requests, as values of the scalar `Upload`. Default false. */
+    uploads: option.made<boolean | EitherSpelling<UploadOptions>, UploadSettings | null>(
+      is.either(is.boolean, is.object),
+      (given) => readUploads(given as boolean | UploadOptions),
+      null,
     ),
     /** Bytes of memory for documents that were parsed and validated, with their plans. Default 33,554,432. */
     cacheSize: option(is.integer(0), 33_554_432),

@@ -1,5 +1,6 @@
 import type { DocumentNode, GraphQLObjectType, GraphQLScalarType } from "graphql";
 import type { Host } from "../../../feature/host.js";
+import { FormFile } from "../../../http/body/form.js";
 import { is, isPlainObject } from "../../../kit/options.js";
 import { didYouMean } from "../../../kit/suggest.js";
 import { ValueError } from "../../../kit/value-error.js";
@@ -202,6 +203,16 @@ const scalars: Readonly<Record<string, ScalarResolver & { readonly description: 
       if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
       if (typeof value === "string" && /^-?\d{1,100}$/.test(value)) return BigInt(value);
       throw wrong("BigInt", "a whole number");
+    },
+  },
+  Upload: {
+    description: "A file of a multipart request.",
+    serialize() {
+      throw new TypeError("Upload is a type of arguments");
+    },
+    parseValue(value) {
+      if (value instanceof FormFile) return value;
+      throw wrong("Upload", "a file of a multipart request");
     },
   },
   JSON: { description: "Any JSON value.", serialize: (value) => value, parseValue: (value) => value },

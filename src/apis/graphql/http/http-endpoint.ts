@@ -8,6 +8,8 @@ import { type OperationParameters, Refusal, readParameters } from "../parameters
 import type { EventStreams } from "../subscriptions/event-streams.js";
 import { type Form, preferredForm } from "./accept.js";
 import { BadRequest, isEmbeddedElsewhere, readBody, readQuery } from "./read-request.js";
+import type { UploadSettings } from "./upload-options.js";
+import { isMultipart, readUpload } from "./uploads.js";
 
 const types = {
   response: "application/graphql-response+json; charset=utf-8",
@@ -21,6 +23,8 @@ export interface HttpEndpointParts {
   /** Operations in one request; 0 for none but the one. */
   readonly maxBatch: number;
   readonly streams: EventStreams;
+  /** Null if files are not accepted. */
+  readonly uploads: UploadSettings | null;
   /** The page for browsers; null without one. */
   readonly playground: ((request: Request) => Response | Promise<Response>) | null;
 }
@@ -52,7 +56,9 @@ export class HttpEndpoint {
   post(request: Request): Response | Promise<Response> {
     const form = preferredForm(request.source.header("accept"), false);
     if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
-    const body = readBody(request);
+    const { uploads } = this.#parts;
+    const isUpload = uploads !== null && isMultipart(request.source.header("content-type"));
+    const body = isUpload ? readUpload(request, uploads) : readBody(request);
     if (body instanceof BadRequest) return this.#bad(request, body, form);
     if (Array.isArray(body)) return this.#batch(request, body, form);
     const parameters = readParameters(body);

@@ -52,6 +52,11 @@ class ModelType {
     this.#types = types;
   }
 
+  /** True if clients see only some of the rows. */
+  get isRestricted(): boolean {
+    return this.#rows.restricted;
+  }
+
   addColumns(): void {
     const { meta } = this.#exposed.model;
     if (meta.primaryKey.length !== 1) {
@@ -163,8 +168,8 @@ class ModelType {
     const guards = [...(all.guards ?? []), ...(options.guards ?? [])];
     const name = options.name ?? `${kind}${type.name}`;
     const writes = new Writes(this.#exposed, this.#rows, (column) => {
-      const rows = this.#types.get(column.reference?.target)?.#rows;
-      return rows?.restricted ? rows : null;
+      const type = this.#types.get(column.reference?.target);
+      return type?.isRestricted ? type.#rows : null;
     });
     const version = versionColumn(model.meta);
     const shown = version && this.#columns.get(version.attribute);
