@@ -58,6 +58,8 @@ export class GraphQLConfig extends config(
       (given) => subscriptionOptions.read([given]),
       subscriptionOptions.read([]),
     ),
+    /** Lets clients take results in parts, with `@defer` and `@stream`. Default false. */
+    incremental: option(is.boolean, false),
     /** Accepts files in multipart requests, as values of the scalar `Upload`. Default false. */
     uploads: option.made<boolean | EitherSpelling<UploadOptions>, UploadSettings | null>(
       is.either(is.boolean, is.object),

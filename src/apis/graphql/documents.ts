@@ -4,6 +4,7 @@ import { checkDocument, limitError } from "./check-document.js";
 import { Complexity } from "./complexity.js";
 import { CompiledOperation } from "./execute/compile.js";
 import { DocumentPlan } from "./execute/document-plan.js";
+import { IncrementalRule } from "./execute/incremental-directives.js";
 import type { HookedResolvers } from "./execute/plan.js";
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, specifiedRules, validate } from "./graphql-js.js";
 import type { GraphqlHooks } from "./hooks.js";
@@ -81,6 +82,8 @@ export interface DocumentSettings {
   readonly introspection: boolean;
   readonly cacheSize: number;
   readonly hooks?: readonly GraphqlHooks[];
+  /** Lets operations use `@defer` and `@stream`. */
+  readonly incremental?: boolean;
 }
 
 /**
@@ -101,7 +104,11 @@ export class Documents {
   constructor(schema: GraphQLSchema, settings: DocumentSettings) {
     this.#schema = schema;
     this.#settings = settings;
-    this.#rules = settings.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    this.#rules = [
+      ...specifiedRules,
+      ...(settings.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+      ...(settings.incremental ? [IncrementalRule] : []),
+    ];
     const { hooks = [], limits, introspection } = settings;
     const validation = { maxErrors: 20, hideSuggestions: !introspection };
     this.#parse = hookedParse(hooks, (text) =>

@@ -38,17 +38,26 @@ export class Operations {
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
   /** Null without hooks. */
+  /** Parts that an execution may leave for later. */
+  readonly #maxParts: number;
   readonly #hooks: ReturnType<typeof hookedExecute>;
   /** Executions with resolvers that have not ended, also those that no response waits for. */
   #running = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(schema: GraphQLSchema, settings: OperationSettings) {
-    const { limits, cacheSize, persisted, hooks } = settings.config;
+    const { limits, cacheSize, persisted, hooks, incremental } = settings.config;
     this.schema = schema;
     this.#settings = settings;
     this.#persisted = new Persisted(persisted, limits.characters);
-    this.documents = new Documents(schema, { limits, cacheSize, hooks, introspection: settings.introspection });
+    this.documents = new Documents(schema, {
+      limits,
+      cacheSize,
+      hooks,
+      incremental,
+      introspection: settings.introspection,
+    });
+    this.#maxParts = incremental ? limits.deferred || Infinity : 0;
     this.#hooks = hookedExecute(hooks);
   }
 
@@ -60,8 +69,54 @@ export class Operations {
     return text.then((found) => this.#noted(found instanceof Refusal ? found : this.#prepare(found, parameters)));
   }
 
-  execute({ operation, variables }: PreparedOperation, context: GraphqlContext): TextResult | Promise<TextResult> {
-    return this.#execute(operation, variables, context, undefined);
+  /** `inParts`: the client takes the parts of the result that are deferred. */
+  execute(
+    { operation, variables }: PreparedOperation,
+    context: GraphqlContext,
+    inParts = false,
+  ): TextResult | Promise<TextResult> {
+    return this.#execute(operation, variables, context, undefined, inParts ? this.#maxParts : 0);
+  }
+
+  /**
+   * The texts of a result and of its parts, each when the one before was taken. They end with the signal of the context.
+   * `onLeft` gets the end of resolvers that nobody waits for.
+   */
+  payloads(
+    result: TextResult,
+    context: GraphqlContext,
+    onLeft: (running: Promise<void>) => void,
+  ): AsyncGenerator<string, void, undefined> {
+    const { more } = result;
+    const end = (): void => more?.end();
+    if (more) context.signal.addEventListener("abort", end);
+    if (more === undefined && result.running !== null) context.abort();
+    return this.#payloads(result, context, end, onLeft);
+  }
+
+  async *#payloads(
+    result: TextResult,
+    context: GraphqlContext,
+    end: () => void,
+    onLeft: (running: Promise<void>) => void,
+  ): AsyncGenerator<string, void, undefined> {
+    const { request } = context;
+    const { more } = result;
+    const errorsText = (errors: readonly GraphQLError[]): string => this.errorsText(errors, request);
+    try {
+      yield this.textOf(result, request);
+      if (more === undefined) return;
+      for (let text = await more.next(errorsText); text !== null; text = await more.next(errorsText)) yield text;
+    } finally {
+      end();
+      const left = [result.running, more?.running ?? null].filter((each) => each !== null);
+      if (left.length > 0) {
+        context.abort();
+        const running = Promise.all(left).then(() => {});
+        if (more?.running) void this.#count({ ...result, running });
+        onLeft(running);
+      }
+    }
   }
 
   #execute(
@@ -69,11 +124,12 @@ export class Operations {
     variables: Record<string, unknown>,
     context: GraphqlContext,
     event: unknown,
+    maxParts = 0,
   ): TextResult | Promise<TextResult> {
     const result =
       this.monitor === null
-        ? this.#run(operation, variables, context, event)
-        : this.monitor.measure(operation, () => this.#run(operation, variables, context, event));
+        ? this.#run(operation, variables, context, event, maxParts)
+        : this.monitor.measure(operation, () => this.#run(operation, variables, context, event, maxParts));
     if (result instanceof Promise || result.running !== null) void this.#count(result);
     return result;
   }
@@ -83,10 +139,11 @@ export class Operations {
     variables: Record<string, unknown>,
     context: GraphqlContext,
     event: unknown,
+    maxParts: number,
   ): TextResult | Promise<TextResult> {
-    if (this.#hooks === null) return operation.compiled.execute(variables, context, event);
+    if (this.#hooks === null) return operation.compiled.execute(variables, context, event, maxParts);
     const { type, name, document } = operation;
-    const execute = () => operation.compiled.execute(variables, context, event);
+    const execute = () => operation.compiled.execute(variables, context, event, maxParts);
     return this.#hooks({ type, name, document, variables, context }, execute);
   }
 
@@ -139,8 +196,8 @@ export class Operations {
   }
 
   /** The JSON of a result. */
-  textOf({ data, errors, extensions }: TextResult, request: Request): string {
-    const end = extensions === undefined ? "}" : `,"extensions":${extensions}}`;
+  textOf({ data, errors, extensions, more }: TextResult, request: Request): string {
+    const end = `${extensions === undefined ? "" : `,"extensions":${extensions}`}${more === undefined ? "" : more.first}}`;
     if (errors === null) return `{"data":${data}${end}`;
     return `{"errors":${this.errorsText(errors, request)},"data":${data}${end}`;
   }
@@ -150,10 +207,7 @@ export class Operations {
    * that an error did not wait for.
    */
   responseText(result: TextResult, request: Request): string {
-    if (result.running !== null) {
-      request.hold();
-      void result.running.then(() => request.finish());
-    }
+    if (result.running !== null) holdUntil(request, result.running);
     return this.textOf(result, request);
   }
 
@@ -185,6 +239,12 @@ export class Operations {
     }
     return { kind: definition.operation, operation, variables, raw: parameters };
   }
+}
+
+/** Keeps the scoped values of a request until its last resolvers have ended. */
+export function holdUntil(request: Request, running: Promise<void>): void {
+  request.hold();
+  void running.then(() => request.finish());
 }
 
 /** The errors of a subscription that has no source, on the way through its hooks. */

@@ -54,10 +54,13 @@ export function hookedExecute(
   return async (call, execute) => {
     /** Executions whose resolvers have not ended: a hook may have called `next()` twice, or not waited for it. */
     const running = new Set<Promise<unknown>>();
+    const parts = new Map<GraphqlResult, NonNullable<TextResult["more"]>>();
     const run = async (): Promise<GraphqlResult> => {
       const result = await execute();
       if (result.running !== null) track(running, result.running);
-      return GraphqlResult.executed(result.data ?? "null", result.errors);
+      const made = GraphqlResult.executed(result.data ?? "null", result.errors);
+      if (result.more) parts.set(made, result.more);
+      return made;
     };
     const from = async (index: number): Promise<GraphqlResult> => {
       const hook = all[index];
@@ -66,12 +69,16 @@ export function hookedExecute(
       if (result instanceof GraphqlResult) return result;
       throw new TypeError("the hook 'execute' must return a GraphqlResult: that of next(), or a new one");
     };
-    let result: Pick<TextResult, "data" | "errors" | "extensions">;
+    let result: Omit<TextResult, "running">;
     try {
-      result = written(await from(0));
+      const made = await from(0);
+      const more = parts.get(made);
+      parts.delete(made);
+      result = { ...written(made), ...(more && { more }) };
     } catch (error) {
       result = { data: null, errors: [operationError(error)] };
     }
+    for (const unused of parts.values()) unused.end();
     return { ...result, running: running.size === 0 ? null : Promise.all(running).then(() => {}) };
   };
 }

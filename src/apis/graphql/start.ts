@@ -38,6 +38,7 @@ export async function startGraphql(host: Host, config: GraphQLConfig, builder: S
     playground,
     maxBatch: config.limits.batch,
     uploads: config.uploads,
+    incremental: config.incremental,
   });
   const { path } = config;
   // A response depends on the body or on more of the query than other caches look at.

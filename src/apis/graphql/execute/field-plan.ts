@@ -37,6 +37,7 @@ export function fieldPlan(
     needsInfo: needsInfo(type),
     selection,
     complete: completionOf(type, selection),
+    streamed: nodes.length === 1 && nodes[0]!.directives?.some(({ name }) => name.value === "stream") === true,
   };
 }
 

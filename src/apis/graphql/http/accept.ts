@@ -27,6 +27,13 @@ export function preferredForm(accept: string | undefined, pages: boolean): Form 
   return form;
 }
 
+const multipart = /(?:^|,)[ \t]*multipart\/mixed[ \t]*(?:;|,|$)/i;
+
+/** True if the client takes a result in parts. */
+export function acceptsParts(accept: string | undefined): boolean {
+  return accept !== undefined && multipart.test(accept);
+}
+
 function choose(accept: string, pages: boolean): Form | null {
   let best: Form | null = null;
   let bestQuality = 0;
