@@ -22,3 +22,4 @@ export type { PersistedOptions } from "../apis/graphql/persisted-options.js";
 export { type GuardedResolver, type ResolverOptions, resolver } from "../apis/graphql/resolver.js";
 export type { FieldResolver, Resolvers, SchemaLike } from "../apis/graphql/schema-like.js";
 export type { SubscriptionOptions } from "../apis/graphql/subscriptions/options.js";
+export type { FormFile } from "../http/body/form.js";

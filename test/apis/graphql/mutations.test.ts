@@ -41,7 +41,7 @@ describe.skipIf(!server)("mutations of models", () => {
   let drop: (() => Promise<void>) | undefined;
   const as = (user: string, query: string, variables?: object): Promise<Reply> =>
     post(app, { query, variables }, { "x-user": user });
-  const errorOf = ({ body }: Reply) => {
+  const errorOf = ({ body }: Reply): { message: string | undefined } & Record<string, unknown> => {
     const [error] = body.errors ?? [];
     return { message: error?.message, ...error?.extensions };
   };

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { FormFile, GraphqlOptions } from "stoa";
+import type { GraphqlOptions } from "stoa";
+import type { FormFile } from "stoa/graphql";
 import { serve, type TestServer } from "stoa/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { graphqlApp, post, quietApp } from "./support.js";

@@ -1,4 +1,4 @@
-import type { ASTVisitor, OperationDefinitionNode, ValidationContext } from "graphql";
+import type { ASTVisitor, DirectiveNode, OperationDefinitionNode, ValidationContext } from "graphql";
 import {
   DirectiveLocation,
   GraphQLBoolean,
@@ -35,7 +35,7 @@ export const streamDirective = new GraphQLDirective({
 export function IncrementalRule(context: ValidationContext): ASTVisitor {
   const labels = new Set<string>();
   let operation: OperationDefinitionNode | null = null;
-  const report = (message: string, node: Parameters<ASTVisitor["enter"] & object>[0]): void =>
+  const report = (message: string, node: DirectiveNode): void =>
     context.reportError(new GraphQLError(message, { nodes: node }));
   return {
     OperationDefinition(node) {
