@@ -109,9 +109,11 @@ export async function hookedSubscribe(
   const all = of(hooks, "subscribe");
   if (all.length === 0) return subscribe();
   const sources: AsyncIterator<unknown>[] = [];
+  let ended = false;
   const start = async (): Promise<Events> => {
     const source = (await subscribe())[Symbol.asyncIterator]();
     sources.push(source);
+    if (ended) await source.return?.();
     return iterable(source);
   };
   const from = async (index: number): Promise<Events> => {
@@ -121,7 +123,10 @@ export async function hookedSubscribe(
     if (typeof events === "object" && events !== null && Symbol.asyncIterator in events) return events as Events;
     throw new TypeError("the hook 'subscribe' must return an async iterable: return next(), or wrap its events");
   };
-  const end = (): Promise<unknown> => Promise.all(sources.map((source) => source.return?.()));
+  const end = (): Promise<unknown> => {
+    ended = true;
+    return Promise.all(sources.map((source) => source.return?.()));
+  };
   let events: AsyncIterator<unknown>;
   try {
     events = (await from(0))[Symbol.asyncIterator]();

@@ -292,9 +292,13 @@ describe("hooks around subscribe", () => {
 
   it("The end of a subscription ends a source that the generator of a hook waits for", async () => {
     let ended = 0;
+    let asked = 0;
     const source = {
       [Symbol.asyncIterator]: () => source,
-      next: () => new Promise<IteratorResult<unknown>>(() => {}),
+      next() {
+        asked++;
+        return new Promise<IteratorResult<unknown>>(() => {});
+      },
       return: async () => ({ done: true as const, value: void ended++ }),
     };
     const app = hookedApp(
@@ -313,6 +317,7 @@ describe("hooks around subscribe", () => {
     const events = socket.iterate({ query: "subscription { count(to: 1) }" });
     expect((await events.next()).value).toEqual({ data: { count: 1 } });
     const waiting = events.next();
+    await expect.poll(() => asked).toBe(1);
     await events.return?.();
     await waiting;
     await expect.poll(() => ended).toBeGreaterThan(0);

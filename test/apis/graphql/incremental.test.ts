@@ -31,8 +31,7 @@ interface Payload {
 }
 
 /** What sources have seen. */
-const seen = { ended: 0, aborted: 0 };
-let release: () => void = () => {};
+const seen = { started: 0, ended: 0, waiting: 0, aborted: 0 };
 
 const author = () => ({ id: 7, name: "Ann", slow: async () => "slow author" });
 const book = (id = 1) => ({
@@ -51,6 +50,7 @@ const resolvers = {
     books: (_parent: unknown, { n }: { n: number }) => Array.from({ length: n }, (_, i) => book(i + 1)),
     strict: () => ({ first: null, book: book() }),
     async *numbers(_parent: unknown, { to, failAt }: { to: number; failAt?: number }) {
+      seen.started++;
       try {
         for (let i = 1; i <= to; i++) {
           if (i === failAt) throw new Error("secret");
@@ -64,7 +64,7 @@ const resolvers = {
     async *waiting(_parent: unknown, _args: unknown, { signal }: { signal: AbortSignal }) {
       yield 1;
       await new Promise<void>((resolve) => {
-        release = resolve;
+        seen.waiting++;
         signal.addEventListener("abort", () => {
           seen.aborted++;
           resolve();
@@ -265,6 +265,23 @@ describe("@defer", () => {
   });
 
   it.each([
+    ["multipart/mixed", true],
+    ["application/json, text/event-stream;q=0, multipart/mixed;q=0.1", true],
+    ['multipart/mixed;boundary="graphql";incrementalSpec=v0.2, application/json', true],
+    ["multipart/mixed; deferSpec=20220824, application/json", false],
+    ["multipart/mixed;incrementalSpec=v0.9, application/json", false],
+    ["multipart/mixed;q=0, application/json", false],
+    ["application/json", false],
+  ])("A client that accepts %s gets parts: %s", async (accepted, inParts) => {
+    const headers = { "content-type": "application/json", accept: accepted };
+    const response = await request(await served(), "{ book { id ... @defer { name } } }", {}, { headers });
+    expect(response.headers.get("content-type")?.startsWith("multipart/mixed")).toBe(inParts);
+    const whole = { data: { book: { id: "1", name: "Book 1" } } };
+    if (inParts) expect(merged(await collect(partsOf(response))).data).toEqual(whole.data);
+    else expect(await response.json()).toEqual(whole);
+  });
+
+  it.each([
     ["mutation { ... @defer { add { id } } }", /mutation/],
     ["subscription { added { id ... @defer { name } } }", /subscription/],
     ['{ book { ... @defer(label: "a") { id } ... @defer(label: "a") { name } } }', /used twice/],
@@ -301,7 +318,7 @@ describe("@stream", () => {
 
   it("A client that leaves aborts the resolvers and ends their generators", async () => {
     const server = await served();
-    const before = seen.aborted;
+    const { aborted, waiting } = seen;
     const leaving = new AbortController();
     const response = await request(
       server,
@@ -312,15 +329,26 @@ describe("@stream", () => {
     const parts = partsOf(response);
     expect((await parts.next()).value).toMatchObject({ data: { waiting: [1] }, hasNext: true });
     const rest = parts.next().catch(() => {});
-    await until(() => release !== noRelease);
+    await expect.poll(() => seen.waiting).toBe(waiting + 1);
     leaving.abort();
     await rest;
-    await expect.poll(() => seen.aborted).toBe(before + 1);
+    await expect.poll(() => seen.aborted).toBe(aborted + 1);
   });
 });
 
-const noRelease = release;
-const until = (check: () => boolean): Promise<void> => expect.poll(check).toBe(true) as unknown as Promise<void>;
+describe("lists of async iterables", () => {
+  it("A source without an end is ended when a client leaves that takes one result", async () => {
+    const server = await served();
+    const { started, ended } = seen;
+    const leaving = new AbortController();
+    const init = { signal: leaving.signal, headers: { "content-type": "application/json" } };
+    const gone = request(server, "{ numbers(to: 2000000000) hello }", {}, init).catch(() => "gone");
+    await expect.poll(() => seen.started).toBe(started + 1);
+    leaving.abort();
+    expect(await gone).toBe("gone");
+    await expect.poll(() => seen.ended, { timeout: 20_000 }).toBe(ended + 1);
+  });
+});
 
 describe("results in parts over other protocols", () => {
   it("Clients of graphql-ws and graphql-sse get each part as a result", async () => {
@@ -340,12 +368,13 @@ describe("results in parts over other protocols", () => {
     const server = await served();
     const socket = createClient({ url: `${server.url.replace("http", "ws")}/graphql`, webSocketImpl: WebSocket });
     opened.push(() => socket.dispose());
-    const before = seen.aborted;
+    const { aborted, waiting } = seen;
     const results = socket.iterate({ query: "{ waiting @stream }" });
     expect((await results.next()).value).toMatchObject({ data: { waiting: [] } });
     expect((await results.next()).value).toMatchObject({ incremental: [{ items: [1] }] });
+    await expect.poll(() => seen.waiting).toBe(waiting + 1);
     await results.return?.();
-    await expect.poll(() => seen.aborted).toBe(before + 1);
+    await expect.poll(() => seen.aborted).toBe(aborted + 1);
     const { ended } = seen;
     const numbers = socket.iterate({ query: "{ numbers(to: 2000000000) @stream }" });
     await numbers.next();

@@ -135,7 +135,7 @@ function list(itemType: GraphQLOutputType, complete: Complete, selection: Select
     };
     if (isAsyncIterable(value)) {
       const iterator = value[Symbol.asyncIterator]();
-      return new LaterValue(run, firstItems(iterator, count), (first) => {
+      return new LaterValue(run, firstItems(run, iterator, count), (first) => {
         const { items, done } = first as Awaited<ReturnType<typeof firstItems>>;
         if (!done) run.parts!.add(partOf(iterator, items.length));
         return completeAll(run, field, path, info, items);
@@ -157,7 +157,7 @@ function list(itemType: GraphQLOutputType, complete: Complete, selection: Select
       if (first !== undefined) return first;
     }
     if (isAsyncIterable(value)) {
-      return new LaterValue(run, firstItems(value[Symbol.asyncIterator](), Infinity), (all) =>
+      return new LaterValue(run, firstItems(run, value[Symbol.asyncIterator](), Infinity), (all) =>
         completeAll(run, field, path, info, (all as Awaited<ReturnType<typeof firstItems>>).items),
       );
     }
@@ -169,15 +169,24 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
+/** Reads items until the client leaves: a source may have no end. */
 async function firstItems(
+  run: Run,
   iterator: AsyncIterator<unknown>,
   count: number,
 ): Promise<{ readonly items: readonly unknown[]; readonly done: boolean }> {
   const items: unknown[] = [];
+  const { signal } = (run.context ?? {}) as { readonly signal?: AbortSignal };
   while (items.length < count) {
+    if (signal?.aborted) {
+      await iterator.return?.();
+      throw signal.reason;
+    }
     const { done, value } = await iterator.next();
     if (done) return { items, done: true };
     items.push(value);
+    // A source that never waits would let nothing else run.
+    if (items.length % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { items, done: false };
 }
@@ -249,6 +258,7 @@ export function splitFields(
   path: Path | undefined,
 ): readonly FieldPlan[] {
   const { fields, deferred } = selected(run, type, selection, source, () => selection.splitOf(run, type));
+  if (deferred.length === 0) return fields;
   const now = [...fields];
   for (const { label, fields: later } of deferred) {
     if (run.parts!.take()) {
