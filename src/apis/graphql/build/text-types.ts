@@ -65,5 +65,7 @@ type Readable<T> = Result<T> | (() => Result<T>);
 
 type Loose<T> = T extends "ID" | "ID!" ? ValueOf<T> | number : ValueOf<T>;
 
-/** The result of a resolver, which may be a promise. */
-export type Result<T> = Loose<T> | PromiseLike<Loose<T>>;
+type Iterated<T> = NonNullable<ValueOf<T>> extends readonly (infer Item)[] ? AsyncIterable<Item> : never;
+
+/** The result of a resolver, which may be a promise; a list may be an async iterable. */
+export type Result<T> = Loose<T> | PromiseLike<Loose<T>> | Iterated<T>;
