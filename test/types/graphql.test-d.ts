@@ -44,6 +44,13 @@ describe("the schema in code", () => {
     graphql.query("null", Author.required, () => null);
     // @ts-expect-error a text is no number
     graphql.query("text", "Int!", () => "1");
+    graphql.query("streamed", "[Int!]!", async function* () {
+      yield 1;
+    });
+    // @ts-expect-error the items are numbers
+    graphql.query("mixed", "[Int!]!", async function* () {
+      yield "1";
+    });
     // @ts-expect-error the events are numbers
     graphql.subscription("events", "Int!", async function* () {
       yield "1";
@@ -59,6 +66,11 @@ describe("the schema in code", () => {
     graphql.model(Book, { fields: ["id", "title"], orders: ["title"] });
     // @ts-expect-error the model has no such field
     graphql.model(Book, { fields: ["titel"] });
+    graphql.model(Book, { mutations: { create: { fields: ["title"], values: () => ({ year: 2000 }) }, delete: true } });
+    // @ts-expect-error the model has no such field
+    graphql.model(Book, { mutations: { update: { fields: ["titel"] } } });
+    // @ts-expect-error a year is a number
+    graphql.model(Book, { mutations: { create: { values: () => ({ year: "2000" }) } } });
   });
 
   it("The schema in code knows the types of injected values and of the results of a loader", () => {

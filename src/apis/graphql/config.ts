@@ -2,6 +2,8 @@ import { config, type OptionsOf, option, type SettingsOf } from "../../kit/confi
 import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is, isPlainObject } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import { asHooks, type GraphqlHooks } from "./hooks.js";
+import { readUploads, type UploadOptions, type UploadSettings } from "./http/upload-options.js";
 import { type GraphqlLimits, limitOptions } from "./limits.js";
 import { type PersistedOptions, type PersistedSettings, readPersisted } from "./persisted-options.js";
 import type { Resolvers, SchemaLike } from "./schema-like.js";
@@ -44,11 +46,25 @@ export class GraphQLConfig extends config(
       readPersisted,
       readPersisted({}),
     ),
+    /** Functions around the steps of each operation, or a list of such objects, of which the first is the outermost. */
+    hooks: option.made<GraphqlHooks | readonly GraphqlHooks[], readonly GraphqlHooks[]>(
+      is.either(is.object, is.list(is.object)),
+      asHooks,
+      [],
+    ),
     /** Subscriptions over WebSocket and server-sent events. */
     subscriptions: option.made<EitherSpelling<SubscriptionOptions>, SubscriptionSettings>(
       is.object,
       (given) => subscriptionOptions.read([given]),
       subscriptionOptions.read([]),
+    ),
+    /** Lets clients take results in parts, with `@defer` and `@stream`. Default false. */
+    incremental: option(is.boolean, false),
+    /** Accepts files in multipart requests, as values of the scalar `Upload`. Default false. */
+    uploads: option.made<boolean | EitherSpelling<UploadOptions>, UploadSettings | null>(
+      is.either(is.boolean, is.object),
+      (given) => readUploads(given as boolean | UploadOptions),
+      null,
     ),
     /** Bytes of memory for documents that were parsed and validated, with their plans. Default 33,554,432. */
     cacheSize: option(is.integer(0), 33_554_432),

@@ -1,11 +1,15 @@
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, OperationTypeNode } from "graphql";
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, OperationTypeNode, ValidationRule } from "graphql";
 import { type Linked, RecencyList } from "../../kit/recency-list.js";
 import { checkDocument, limitError } from "./check-document.js";
 import { Complexity } from "./complexity.js";
 import { CompiledOperation } from "./execute/compile.js";
 import { DocumentPlan } from "./execute/document-plan.js";
+import { IncrementalRule } from "./execute/incremental-directives.js";
+import type { HookedResolvers } from "./execute/plan.js";
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, specifiedRules, validate } from "./graphql-js.js";
+import type { GraphqlHooks } from "./hooks.js";
 import type { GraphqlLimits } from "./limits.js";
+import { hookedParse, hookedResolvers, hookedValidate, operationError } from "./run-hooks.js";
 
 /** An operation of a valid document. */
 export interface ReadyOperation {
@@ -28,8 +32,14 @@ export class ReadyDocument {
   readonly #only: ReadyOperation | null;
 
   /** `grow` is called with the number of bytes that the plans of its operations take more. */
-  constructor(schema: GraphQLSchema, document: DocumentNode, listSize: number, grow: (bytes: number) => void) {
-    const plan = new DocumentPlan(schema, document, grow);
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    listSize: number,
+    grow: (bytes: number) => void,
+    hooked: HookedResolvers | null,
+  ) {
+    const plan = new DocumentPlan(schema, document, grow, hooked);
     const definitions = document.definitions.filter(
       (definition): definition is OperationDefinitionNode => definition.kind === "OperationDefinition",
     );
@@ -71,6 +81,9 @@ export interface DocumentSettings {
   readonly limits: Required<GraphqlLimits>;
   readonly introspection: boolean;
   readonly cacheSize: number;
+  readonly hooks?: readonly GraphqlHooks[];
+  /** Lets operations use `@defer` and `@stream`. */
+  readonly incremental?: boolean;
 }
 
 /**
@@ -80,7 +93,10 @@ export interface DocumentSettings {
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #settings: DocumentSettings;
-  readonly #rules: readonly (typeof specifiedRules)[number][];
+  readonly #rules: readonly ValidationRule[];
+  readonly #parse: (text: string) => DocumentNode;
+  readonly #validate: (document: DocumentNode, rules: readonly ValidationRule[]) => readonly GraphQLError[];
+  readonly #hooked: HookedResolvers | null;
   readonly #entries = new Map<string, Entry>();
   readonly #recency = new RecencyList<Entry>();
   #cost = 0;
@@ -88,7 +104,20 @@ export class Documents {
   constructor(schema: GraphQLSchema, settings: DocumentSettings) {
     this.#schema = schema;
     this.#settings = settings;
-    this.#rules = settings.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    this.#rules = [
+      ...specifiedRules,
+      ...(settings.introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+      ...(settings.incremental ? [IncrementalRule] : []),
+    ];
+    const { hooks = [], limits, introspection } = settings;
+    const validation = { maxErrors: 20, hideSuggestions: !introspection };
+    this.#parse = hookedParse(hooks, (text) =>
+      this.#step(() => parse(text, limits.tokens > 0 ? { maxTokens: limits.tokens } : {})),
+    );
+    this.#validate = hookedValidate(hooks, (document, rules) =>
+      this.#step(() => validate(schema, document, rules, validation)),
+    );
+    this.#hooked = hookedResolvers(hooks, schema);
   }
 
   /** The number of documents that are kept. */
@@ -108,26 +137,36 @@ export class Documents {
       this.#recency.touch(known);
       return known.document;
     }
-    const { limits, introspection } = this.#settings;
+    const { limits } = this.#settings;
     if (limits.characters > 0 && text.length > limits.characters) {
       return [limitError(`The document is longer than ${limits.characters} characters.`, "characters")];
     }
     let parsed: DocumentNode;
     try {
-      parsed = parse(text, limits.tokens > 0 ? { maxTokens: limits.tokens } : {});
-      const exceeded = checkDocument(parsed, limits);
+      parsed = this.#parse(text);
+      const exceeded = this.#step(() => checkDocument(parsed, limits));
       if (exceeded !== null) return [exceeded];
-      const errors = validate(this.#schema, parsed, this.#rules, { maxErrors: 20, hideSuggestions: !introspection });
+      const errors = this.#validate(parsed, this.#rules);
       if (errors.length > 0) return errors;
     } catch (error) {
-      return [syntaxError(error, limits.tokens)];
+      return [operationError(error)];
     }
-    const document = new ReadyDocument(this.#schema, parsed, limits.listSize, (bytes) => this.#grow(entry, bytes));
+    const grow = (bytes: number): void => this.#grow(entry, bytes);
+    const document = new ReadyDocument(this.#schema, parsed, limits.listSize, grow, this.#hooked);
     const entry: Entry = { text, document, cost: 0, newer: null, older: null };
     this.#entries.set(text, entry);
     this.#recency.add(entry);
     this.#grow(entry, text.length * bytesPerCharacter + 2000);
     return document;
+  }
+
+  /** A step that is no hook: all of its errors are those of the document. */
+  #step<T>(step: () => T): T {
+    try {
+      return step();
+    } catch (error) {
+      throw syntaxError(error, this.#settings.limits.tokens);
+    }
   }
 
   /** Counts bytes of a document, and drops what the cache has no more room for. */

@@ -18,6 +18,8 @@ export const limitOptions = options(
     characters: option(count, 100_000),
     /** Directives in a document. Default 50. */
     directives: option(count, 50),
+    /** Deferred fragments and streamed lists of an operation, with `incremental`; further ones are part of the result. Default 100. */
+    deferred: option(count, 100),
     /** Operations in one request. Default 0: a list of operations is refused. */
     batch: option(is.integer(0, 1000), 0),
     /** Items that a list counts for if the operation gives no number. Default 10. */

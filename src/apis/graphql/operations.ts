@@ -13,6 +13,7 @@ import { isInternal } from "./internal-errors.js";
 import type { OperationMonitor } from "./monitor.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
+import { hookedExecute, hookedSubscribe } from "./run-hooks.js";
 
 /** An operation with its variables, ready to be executed. */
 export interface PreparedOperation {
@@ -36,16 +37,28 @@ export class Operations {
   monitor: OperationMonitor | null = null;
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
+  /** Null without hooks. */
+  /** Parts that an execution may leave for later. */
+  readonly #maxParts: number;
+  readonly #hooks: ReturnType<typeof hookedExecute>;
   /** Executions with resolvers that have not ended, also those that no response waits for. */
   #running = 0;
   #onIdle: (() => void) | null = null;
 
   constructor(schema: GraphQLSchema, settings: OperationSettings) {
-    const { limits, cacheSize, persisted } = settings.config;
+    const { limits, cacheSize, persisted, hooks, incremental } = settings.config;
     this.schema = schema;
     this.#settings = settings;
     this.#persisted = new Persisted(persisted, limits.characters);
-    this.documents = new Documents(schema, { limits, cacheSize, introspection: settings.introspection });
+    this.documents = new Documents(schema, {
+      limits,
+      cacheSize,
+      hooks,
+      incremental,
+      introspection: settings.introspection,
+    });
+    this.#maxParts = incremental ? limits.deferred || Infinity : 0;
+    this.#hooks = hookedExecute(hooks);
   }
 
   /** Finds, parses and checks an operation. A promise only where a persisted one is looked up. */
@@ -56,8 +69,54 @@ export class Operations {
     return text.then((found) => this.#noted(found instanceof Refusal ? found : this.#prepare(found, parameters)));
   }
 
-  execute({ operation, variables }: PreparedOperation, context: GraphqlContext): TextResult | Promise<TextResult> {
-    return this.#execute(operation, variables, context, undefined);
+  /** `inParts`: the client takes the parts of the result that are deferred. */
+  execute(
+    { operation, variables }: PreparedOperation,
+    context: GraphqlContext,
+    inParts = false,
+  ): TextResult | Promise<TextResult> {
+    return this.#execute(operation, variables, context, undefined, inParts ? this.#maxParts : 0);
+  }
+
+  /**
+   * The texts of a result and of its parts, each when the one before was taken. They end with the signal of the context.
+   * `onLeft` gets the end of resolvers that nobody waits for.
+   */
+  payloads(
+    result: TextResult,
+    context: GraphqlContext,
+    onLeft: (running: Promise<void>) => void,
+  ): AsyncGenerator<string, void, undefined> {
+    const { more } = result;
+    const end = (): void => more?.end();
+    if (more) context.signal.addEventListener("abort", end);
+    if (more === undefined && result.running !== null) context.abort();
+    return this.#payloads(result, context, end, onLeft);
+  }
+
+  async *#payloads(
+    result: TextResult,
+    context: GraphqlContext,
+    end: () => void,
+    onLeft: (running: Promise<void>) => void,
+  ): AsyncGenerator<string, void, undefined> {
+    const { request } = context;
+    const { more } = result;
+    const errorsText = (errors: readonly GraphQLError[]): string => this.errorsText(errors, request);
+    try {
+      yield this.textOf(result, request);
+      if (more === undefined) return;
+      for (let text = await more.next(errorsText); text !== null; text = await more.next(errorsText)) yield text;
+    } finally {
+      end();
+      const left = [result.running, more?.running ?? null].filter((each) => each !== null);
+      if (left.length > 0) {
+        context.abort();
+        const running = Promise.all(left).then(() => {});
+        if (more?.running) void this.#count({ ...result, running });
+        onLeft(running);
+      }
+    }
   }
 
   #execute(
@@ -65,13 +124,27 @@ export class Operations {
     variables: Record<string, unknown>,
     context: GraphqlContext,
     event: unknown,
+    maxParts = 0,
   ): TextResult | Promise<TextResult> {
     const result =
       this.monitor === null
-        ? operation.compiled.execute(variables, context, event)
-        : this.monitor.measure(operation, () => operation.compiled.execute(variables, context, event));
+        ? this.#run(operation, variables, context, event, maxParts)
+        : this.monitor.measure(operation, () => this.#run(operation, variables, context, event, maxParts));
     if (result instanceof Promise || result.running !== null) void this.#count(result);
     return result;
+  }
+
+  #run(
+    operation: ReadyOperation,
+    variables: Record<string, unknown>,
+    context: GraphqlContext,
+    event: unknown,
+    maxParts: number,
+  ): TextResult | Promise<TextResult> {
+    if (this.#hooks === null) return operation.compiled.execute(variables, context, event, maxParts);
+    const { type, name, document } = operation;
+    const execute = () => operation.compiled.execute(variables, context, event, maxParts);
+    return this.#hooks({ type, name, document, variables, context }, execute);
   }
 
   async #count(result: TextResult | Promise<TextResult>): Promise<void> {
@@ -96,24 +169,37 @@ export class Operations {
     { operation, raw, variables }: PreparedOperation,
     context: GraphqlContext,
   ): Promise<AsyncIterable<TextResult> | TextResult> {
-    const source = await createSourceEventStream({
-      schema: this.schema,
-      document: operation.document,
-      operationName: raw.operationName || null,
-      variableValues: raw.variables,
-      contextValue: context,
-    });
-    if (!(Symbol.asyncIterator in source)) return { data: null, errors: source.errors ?? [], running: null };
-    return mapped(source as AsyncIterable<unknown>, (event) => {
+    const { type, name, document } = operation;
+    const start = async (): Promise<AsyncIterable<unknown>> => {
+      const source = await createSourceEventStream({
+        schema: this.schema,
+        document,
+        operationName: raw.operationName || null,
+        variableValues: raw.variables,
+        contextValue: context,
+      });
+      if (Symbol.asyncIterator in source) return source;
+      throw new SourceErrors(source.errors ?? []);
+    };
+    let source: AsyncIterable<unknown>;
+    try {
+      const call = { type, name, document, variables, context };
+      source = await hookedSubscribe(this.#settings.config.hooks, call, start);
+    } catch (error) {
+      if (error instanceof SourceErrors) return { data: null, errors: error.errors, running: null };
+      throw error;
+    }
+    return mapped(source, (event) => {
       context.forgetLoaded();
       return this.#execute(operation, variables, context, event);
     });
   }
 
   /** The JSON of a result. */
-  textOf({ data, errors }: TextResult, request: Request): string {
-    if (errors === null) return `{"data":${data}}`;
-    return `{"errors":${this.errorsText(errors, request)},"data":${data}}`;
+  textOf({ data, errors, extensions, more }: TextResult, request: Request): string {
+    const end = `${extensions === undefined ? "" : `,"extensions":${extensions}`}${more === undefined ? "" : more.first}}`;
+    if (errors === null) return `{"data":${data}${end}`;
+    return `{"errors":${this.errorsText(errors, request)},"data":${data}${end}`;
   }
 
   /**
@@ -121,10 +207,7 @@ export class Operations {
    * that an error did not wait for.
    */
   responseText(result: TextResult, request: Request): string {
-    if (result.running !== null) {
-      request.hold();
-      void result.running.then(() => request.finish());
-    }
+    if (result.running !== null) holdUntil(request, result.running);
     return this.textOf(result, request);
   }
 
@@ -155,6 +238,19 @@ export class Operations {
       return new Refusal([limitError(`The operation is more complex than ${complexity}.`, "complexity")]);
     }
     return { kind: definition.operation, operation, variables, raw: parameters };
+  }
+}
+
+/** Keeps the scoped values of a request until its last resolvers have ended. */
+export function holdUntil(request: Request, running: Promise<void>): void {
+  request.hold();
+  void running.then(() => request.finish());
+}
+
+/** The errors of a subscription that has no source, on the way through its hooks. */
+class SourceErrors extends Error {
+  constructor(readonly errors: readonly GraphQLError[]) {
+    super(errors[0]?.message);
   }
 }
 
@@ -194,7 +290,8 @@ function formatErrors(
   return errors.map((error) => {
     const cause = rootOf(error);
     if (isInstance(cause, HttpError) && cause.status < 500) {
-      return { ...placeOf(error), message: cause.message, extensions: { code: cause.code, status: cause.status } };
+      const extensions = { ...cause.extensions, code: cause.code, status: cause.status };
+      return { ...placeOf(error), message: cause.message, extensions };
     }
     if (cause === undefined || (cause instanceof GraphQLError && !isInternal(cause))) return error.toJSON();
     request.log.error("a resolver failed", { error: cause, field: error.path?.join(".") });

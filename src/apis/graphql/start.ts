@@ -32,12 +32,21 @@ export async function startGraphql(host: Host, config: GraphQLConfig, builder: S
   const streams = new EventStreams(operations, count);
   const page = (config.playground ?? development) ? await import("./playground/playground.js") : null;
   const playground = page?.playgroundOf(host, config.path) ?? null;
-  const endpoint = new HttpEndpoint({ operations, streams, playground, maxBatch: config.limits.batch });
+  const endpoint = new HttpEndpoint({
+    operations,
+    streams,
+    playground,
+    maxBatch: config.limits.batch,
+    uploads: config.uploads,
+    incremental: config.incremental,
+  });
   const { path } = config;
   // A response depends on the body or on more of the query than other caches look at.
   const options = { cache: false, etag: false };
   host.route({ path, options, handler: (request) => endpoint.get(request) });
-  host.route({ path, options, method: "POST", handler: (request) => endpoint.post(request) });
+  const bodyLimit = config.uploads?.bodyLimit;
+  const posted = { ...options, ...(bodyLimit !== undefined && { bodyLimit }) };
+  host.route({ path, options: posted, method: "POST", handler: (request) => endpoint.post(request) });
   if (operations.schema.getSubscriptionType()) addSocket(host, config, operations, count);
   if (playground !== null) host.link("GraphQL", path);
   return {

@@ -1,9 +1,11 @@
 import type { DocumentNode, GraphQLObjectType, GraphQLScalarType } from "graphql";
 import type { Host } from "../../../feature/host.js";
+import { FormFile } from "../../../http/body/form.js";
 import { is, isPlainObject } from "../../../kit/options.js";
 import { didYouMean } from "../../../kit/suggest.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { GraphQLConfig } from "../config.js";
+import { deferDirective, streamDirective } from "../execute/incremental-directives.js";
 import {
   buildASTSchema,
   GraphQLEnumType,
@@ -31,7 +33,8 @@ import type { SchemaBuilder } from "./schema-builder.js";
 
 /** The schema of an application, from whichever form it was given in. A mistake in it ends the start. */
 export function buildApplicationSchema(host: Host, config: GraphQLConfig, builder: SchemaBuilder): GraphQLSchema {
-  const schema = config.schema === undefined ? fromDefinitions(config, builder) : given(config.schema, builder);
+  const made = config.schema === undefined ? fromDefinitions(config, builder) : given(config.schema, builder);
+  const schema = config.incremental ? withIncremental(made) : made;
   const [error] = validateSchema(schema);
   if (error) throw new ValueError(`the GraphQL schema is not valid: ${error.message}`, { cause: error });
   for (const type of Object.values(schema.getTypeMap())) {
@@ -43,6 +46,11 @@ export function buildApplicationSchema(host: Host, config: GraphQLConfig, builde
     }
   }
   return schema;
+}
+
+function withIncremental(schema: GraphQLSchema): GraphQLSchema {
+  const added = [deferDirective, streamDirective].filter(({ name }) => !schema.getDirective(name));
+  return new GraphQLSchema({ ...schema.toConfig(), directives: [...schema.getDirectives(), ...added] });
 }
 
 function given(schema: unknown, builder: SchemaBuilder): GraphQLSchema {
@@ -202,6 +210,16 @@ const scalars: Readonly<Record<string, ScalarResolver & { readonly description: 
       if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
       if (typeof value === "string" && /^-?\d{1,100}$/.test(value)) return BigInt(value);
       throw wrong("BigInt", "a whole number");
+    },
+  },
+  Upload: {
+    description: "A file of a multipart request.",
+    serialize() {
+      throw new TypeError("Upload is a type of arguments");
+    },
+    parseValue(value) {
+      if (value instanceof FormFile) return value;
+      throw wrong("Upload", "a file of a multipart request");
     },
   },
   JSON: { description: "Any JSON value.", serialize: (value) => value, parseValue: (value) => value },

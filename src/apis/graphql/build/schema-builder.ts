@@ -167,6 +167,11 @@ export class SchemaBuilder {
     return this.#root(this.#query, name, given, resolve);
   };
 
+  /** @internal The same for `Mutation`. */
+  readonly addMutation: RootField<this> = (name: string, given: unknown, resolve: unknown): this => {
+    return this.#root(this.#mutation, name, given, resolve);
+  };
+
   /** @internal True if anything was defined. */
   get used(): boolean {
     return this.#used;

@@ -1,5 +1,7 @@
 /** The types of values, read from GraphQL's own notation: `"[Int!]!"` is `readonly number[]`. */
 
+import type { FormFile } from "../../../http/body/form.js";
+
 declare const valueType: unique symbol;
 
 /** A type of the schema in a certain use: nullable, required, or in a list. */
@@ -22,6 +24,8 @@ export interface Scalars {
   BigInt: bigint;
   /** Any JSON value. */
   JSON: unknown;
+  /** A file of a multipart request, for arguments. */
+  Upload: FormFile;
 }
 
 type Named<T> = T extends keyof Scalars ? Scalars[T] : unknown;
@@ -61,5 +65,7 @@ type Readable<T> = Result<T> | (() => Result<T>);
 
 type Loose<T> = T extends "ID" | "ID!" ? ValueOf<T> | number : ValueOf<T>;
 
-/** The result of a resolver, which may be a promise. */
-export type Result<T> = Loose<T> | PromiseLike<Loose<T>>;
+type Iterated<T> = NonNullable<ValueOf<T>> extends readonly (infer Item)[] ? AsyncIterable<Item> : never;
+
+/** The result of a resolver, which may be a promise; a list may be an async iterable. */
+export type Result<T> = Loose<T> | PromiseLike<Loose<T>> | Iterated<T>;

@@ -19,7 +19,7 @@ export function abandon(run: Run, type: GraphQLOutputType, selection: Selection,
 
 /** The value of a field, if it is a property of its source. */
 export function abandonField(run: Run, field: FieldPlan, source: unknown): void {
-  if (field.resolve !== null || typeof source !== "object" || source === null) return;
+  if (field.definition.resolve || typeof source !== "object" || source === null) return;
   const value: unknown = Object.getOwnPropertyDescriptor(source, field.name)?.value;
   abandon(run, field.definition.type, field.selection, value);
 }

@@ -1,10 +1,12 @@
 import type { GraphQLSchema, OperationDefinitionNode } from "graphql";
 import { GraphQLError } from "../graphql-js.js";
+import { splitFields } from "./complete.js";
+import { Delivery } from "./delivery.js";
 import type { DocumentPlan } from "./document-plan.js";
 import { executeFields, executeSerially, textOf } from "./execute-fields.js";
 import { Later } from "./later.js";
 import type { Selection } from "./plan.js";
-import { Run } from "./plan.js";
+import { Parts, Run } from "./plan.js";
 
 /** The result of an operation. */
 export interface TextResult {
@@ -12,6 +14,10 @@ export interface TextResult {
   readonly data: string | null;
   /** Null without errors. */
   readonly errors: readonly GraphQLError[] | null;
+  /** The parts that are sent later. */
+  readonly more?: Delivery;
+  /** The extensions of the response as JSON, if hooks have set any. */
+  readonly extensions?: string;
   /** Resolves when the resolvers have ended that an error did not wait for; null if all have. */
   readonly running: Promise<void> | null;
 }
@@ -29,12 +35,22 @@ export class CompiledOperation {
   }
 
   /** Executes the operation with variables that have been coerced. Never throws, never rejects. */
-  execute(variables: Record<string, unknown>, context: unknown, rootValue?: unknown): TextResult | Promise<TextResult> {
+  execute(
+    variables: Record<string, unknown>,
+    context: unknown,
+    rootValue?: unknown,
+    maxParts = 0,
+  ): TextResult | Promise<TextResult> {
     const { operation } = this;
+    const parts = maxParts > 0 && this.#plan.hasParts ? new Parts({ left: maxParts }) : null;
     const { schema, fragments } = this.#plan;
-    const run = new Run(schema, fragments, operation, variables, rootValue, context);
+    const run = new Run(schema, fragments, operation, variables, rootValue, context, parts);
     try {
-      const fields = this.#root.fieldsOf(run, rootTypeOf(schema, operation));
+      const type = rootTypeOf(schema, operation);
+      const fields =
+        parts !== null && operation.operation === "query"
+          ? splitFields(run, type, this.#root, rootValue, undefined)
+          : this.#root.fieldsOf(run, type);
       const data =
         operation.operation === "mutation"
           ? executeSerially(run, fields, rootValue)
@@ -57,7 +73,9 @@ function rootTypeOf(schema: GraphQLSchema, operation: OperationDefinitionNode) {
 }
 
 function resultOf(run: Run, data: string | null): TextResult {
-  return { data, errors: run.errors, running: run.untilIdle() };
+  const left = run.closeParts();
+  const result = { data, errors: run.errors, running: run.untilIdle() };
+  return left.length === 0 ? result : { ...result, more: new Delivery(left, () => run.child()) };
 }
 
 function failure(run: Run, error: GraphQLError): TextResult {

@@ -2,6 +2,7 @@ import type { GraphQLLeafType, GraphQLObjectType, GraphQLOutputType, GraphQLReso
 import {
   defaultTypeResolver,
   GraphQLError,
+  getDirectiveValues,
   inspect,
   isAbstractType,
   isLeafType,
@@ -10,12 +11,13 @@ import {
   isObjectType,
 } from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
-import { abandon } from "./abandon.js";
+import { abandon, abandonField } from "./abandon.js";
 import { executeFields, isThenable } from "./execute-fields.js";
 import { fieldError } from "./field-error.js";
+import { streamDirective } from "./incremental-directives.js";
 import { completeLater, Later, LaterList, LaterValue, type Text } from "./later.js";
 import type { Path } from "./path.js";
-import type { Complete, FieldPlan, Run, Selection } from "./plan.js";
+import type { Complete, FieldPlan, Run, Selection, StreamedPart } from "./plan.js";
 import { quoted, scalarOf, scalarText } from "./scalar-text.js";
 
 /** The completion of values of a type. The steps and their messages are those of `execute` of graphql. */
@@ -87,10 +89,13 @@ function list(itemType: GraphQLOutputType, complete: Complete, selection: Select
       return fieldError(run, field, required, place ?? placeOf(path, index), error);
     }
   };
-  return (run, field, path, info, value) => {
-    if (value instanceof Error) throw value;
-    if (value === null || value === undefined) return null;
-    const items = itemsOf(run, field, itemType, selection, value);
+  const completeAll = (
+    run: Run,
+    field: FieldPlan,
+    path: Path | undefined,
+    info: GraphQLResolveInfo | null,
+    items: readonly unknown[],
+  ): unknown => {
     let text = "";
     let pending: LaterList | null = null;
     for (let i = 0; i < items.length; i++) {
@@ -110,6 +115,80 @@ function list(itemType: GraphQLOutputType, complete: Complete, selection: Select
     }
     return pending ?? `[${text}]`;
   };
+  /** The first items of a list with `@stream`, with the others left for later; undefined if the list is no such one. */
+  const streamed = (
+    run: Run,
+    field: FieldPlan,
+    path: Path,
+    info: GraphQLResolveInfo | null,
+    value: object,
+  ): unknown => {
+    const given = getDirectiveValues(streamDirective, field.nodes[0]!, run.variables);
+    if (!given || given["if"] === false || !run.parts!.take()) return undefined;
+    const count = given["initialCount"] as number;
+    if (count < 0) throw new GraphQLError("initialCount of @stream must not be negative.", { nodes: field.nodes });
+    const label = (given["label"] as string | null | undefined) ?? null;
+    const partOf = (rest: StreamedPart["items"], index: number): StreamedPart => {
+      const completeOne = (other: Run, item: unknown, at: number): unknown =>
+        completeItem(other, field, path, info, item, at);
+      return { kind: "stream", label, path, field, items: rest, complete: completeOne, index };
+    };
+    if (isAsyncIterable(value)) {
+      const iterator = value[Symbol.asyncIterator]();
+      return new LaterValue(run, firstItems(run, iterator, count), (first) => {
+        const { items, done } = first as Awaited<ReturnType<typeof firstItems>>;
+        if (!done) run.parts!.add(partOf(iterator, items.length));
+        return completeAll(run, field, path, info, items);
+      });
+    }
+    const items = itemsOf(run, field, itemType, selection, value);
+    if (items.length > count) {
+      abandonItems(run, itemType, selection, items, count);
+      run.parts!.add(partOf(items.slice(count)[Symbol.iterator](), count));
+    }
+    return completeAll(run, field, path, info, items.slice(0, count));
+  };
+  return (run, field, path, info, value) => {
+    if (value instanceof Error) throw value;
+    if (value === null || value === undefined) return null;
+    // The inner one of two lists has the place of an item.
+    if (run.parts !== null && field.streamed && typeof path!.key === "string") {
+      const first = streamed(run, field, path!, info, value as object);
+      if (first !== undefined) return first;
+    }
+    if (isAsyncIterable(value)) {
+      return new LaterValue(run, firstItems(run, value[Symbol.asyncIterator](), Infinity), (all) =>
+        completeAll(run, field, path, info, (all as Awaited<ReturnType<typeof firstItems>>).items),
+      );
+    }
+    return completeAll(run, field, path, info, itemsOf(run, field, itemType, selection, value));
+  };
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Reads items until the client leaves: a source may have no end. */
+async function firstItems(
+  run: Run,
+  iterator: AsyncIterator<unknown>,
+  count: number,
+): Promise<{ readonly items: readonly unknown[]; readonly done: boolean }> {
+  const items: unknown[] = [];
+  const { signal } = (run.context ?? {}) as { readonly signal?: AbortSignal };
+  while (items.length < count) {
+    if (signal?.aborted) {
+      await iterator.return?.();
+      throw signal.reason;
+    }
+    const { done, value } = await iterator.next();
+    if (done) return { items, done: true };
+    items.push(value);
+    // A source that never waits would let nothing else run.
+    if (items.length % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { items, done: false };
 }
 
 function placeOf(path: Path | undefined, index: number): Path {
@@ -154,8 +233,41 @@ function object(type: GraphQLObjectType, selection: Selection): Complete {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
     if (type.isTypeOf) return checkedObject(run, field, path, info, value, type, selection);
-    return executeFields(run, selectedFields(run, type, selection, value), value, path);
+    return executeObject(run, type, selection, value, path);
   };
+}
+
+/** The fields of an object. Those of deferred fragments are left for later, if the client takes them and there is room. */
+function executeObject(
+  run: Run,
+  type: GraphQLObjectType,
+  selection: Selection,
+  value: unknown,
+  path: Path | undefined,
+): unknown {
+  if (run.parts === null) return executeFields(run, selectedFields(run, type, selection, value), value, path);
+  return executeFields(run, splitFields(run, type, selection, value, path), value, path);
+}
+
+/** The fields to execute now. */
+export function splitFields(
+  run: Run,
+  type: GraphQLObjectType,
+  selection: Selection,
+  source: unknown,
+  path: Path | undefined,
+): readonly FieldPlan[] {
+  const { fields, deferred } = selected(run, type, selection, source, () => selection.splitOf(run, type));
+  if (deferred.length === 0) return fields;
+  const now = [...fields];
+  for (const { label, fields: later } of deferred) {
+    if (run.parts!.take()) {
+      // A promise that is rejected before it is looked at ends the process.
+      for (const field of later) abandonField(run, field, source);
+      run.parts!.add({ kind: "defer", label, path, fields: later, source });
+    } else now.push(...later);
+  }
+  return now;
 }
 
 function checkedObject(
@@ -167,7 +279,7 @@ function checkedObject(
   type: GraphQLObjectType,
   selection: Selection,
 ): unknown {
-  const fields = selectedFields(run, type, selection, value);
+  const fields = run.parts === null ? selectedFields(run, type, selection, value) : null;
   return decided(
     run,
     type,
@@ -175,7 +287,8 @@ function checkedObject(
     value,
     () => type.isTypeOf!(value, run.context, info!),
     (isIt) => {
-      if (isIt) return executeFields(run, fields, value, path);
+      if (isIt && fields !== null) return executeFields(run, fields, value, path);
+      if (isIt) return executeObject(run, type, selection, value, path);
       throw markInternal(
         new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes }),
       );
@@ -191,14 +304,18 @@ function abstract(type: AbstractType, selection: Selection): Complete {
     return decided(run, type, selection, value, decide, (name) => {
       const runtimeType = runtimeTypeOf(run, field, type, name, value);
       if (runtimeType.isTypeOf) return checkedObject(run, field, path, info, value, runtimeType, selection);
-      return executeFields(run, selection.fieldsOf(run, runtimeType), value, path);
+      return executeObject(run, runtimeType, selection, value, path);
     });
   };
 }
 
 function selectedFields(run: Run, type: GraphQLObjectType, selection: Selection, value: unknown): readonly FieldPlan[] {
+  return selected(run, type, selection, value, () => selection.fieldsOf(run, type));
+}
+
+function selected<T>(run: Run, type: GraphQLObjectType, selection: Selection, value: unknown, select: () => T): T {
   try {
-    return selection.fieldsOf(run, type);
+    return select();
   } catch (error) {
     abandon(run, type, selection, value);
     throw error;

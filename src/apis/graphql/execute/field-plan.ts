@@ -2,7 +2,7 @@ import type { FieldNode, GraphQLField, GraphQLObjectType, ValueNode } from "grap
 import { getArgumentValues, isLeafType, isNonNullType } from "../graphql-js.js";
 import { completionOf, needsInfo } from "./complete.js";
 import { isFlat } from "./execute-fields.js";
-import type { FieldPlan, Selection } from "./plan.js";
+import type { FieldPlan, HookedResolvers, Selection } from "./plan.js";
 import { scalarOf } from "./scalar-text.js";
 
 /** The plan of a field. It takes `slot` if its arguments depend on variables. */
@@ -13,6 +13,7 @@ export function fieldPlan(
   definition: GraphQLField<unknown, unknown>,
   selection: Selection,
   slot: number,
+  hooked: HookedResolvers | null,
 ): FieldPlan {
   const { type } = definition;
   const nonNull = isNonNullType(type);
@@ -26,7 +27,7 @@ export function fieldPlan(
     definition,
     nodes,
     parentType,
-    resolve: definition.resolve ?? null,
+    resolve: hooked?.get(definition) ?? definition.resolve ?? null,
     constantArguments,
     hasArguments,
     slot: hasArguments && constantArguments === null ? slot : -1,
@@ -36,6 +37,7 @@ export function fieldPlan(
     needsInfo: needsInfo(type),
     selection,
     complete: completionOf(type, selection),
+    streamed: nodes.length === 1 && nodes[0]!.directives?.some(({ name }) => name.value === "stream") === true,
   };
 }
 

@@ -23,6 +23,8 @@ export class Run {
   #nulled: Set<Path | undefined> | null = null;
   /** Fields that are not the same for all executions. */
   #fields: Map<Selection, Map<GraphQLObjectType, readonly FieldPlan[]>> | null = null;
+  /** The same with deferred fields apart. */
+  splits: Map<Selection, Map<GraphQLObjectType, SplitFields>> | null = null;
   /** The arguments of fields that are the same for the whole run, by slot; null for those that are not. */
   readonly arguments: (Record<string, unknown> | null)[] = [];
 
@@ -33,7 +35,21 @@ export class Run {
     readonly variables: Record<string, unknown>,
     readonly rootValue: unknown,
     readonly context: unknown,
+    /** Parts for later; null if the client takes one result. */
+    readonly parts: Parts | null = null,
   ) {}
+
+  /** The state of the execution of a part that this one has left. */
+  child(): Run {
+    const { schema, fragments, operation, variables, rootValue, context, parts } = this;
+    return new Run(schema, fragments, operation, variables, rootValue, context, parts?.next() ?? null);
+  }
+
+  /** The parts that are left, when the result is complete. */
+  closeParts(): readonly Part[] {
+    const nulled = this.#nulled;
+    return this.parts?.close((path) => nulled !== null && isInside(path, nulled)) ?? [];
+  }
 
   /** A promise of a resolver is awaited. */
   begin(): void {
@@ -52,8 +68,7 @@ export class Run {
   /** Keeps an error, unless a null of another error has already taken its place or that of an ancestor. */
   add(error: GraphQLError, path: Path | undefined): void {
     const nulled = (this.#nulled ??= new Set());
-    for (let at = path; at !== undefined; at = at.prev) if (nulled.has(at)) return;
-    if (nulled.has(undefined)) return;
+    if (isInside(path, nulled)) return;
     nulled.add(path);
     (this.errors ??= []).push(error);
   }
@@ -69,6 +84,14 @@ export class Run {
     else all.set(selection, new Map([[type, fields]]));
   }
 }
+
+function isInside(path: Path | undefined, places: ReadonlySet<Path | undefined>): boolean {
+  for (let at = path; at !== undefined; at = at.prev) if (places.has(at)) return true;
+  return places.has(undefined);
+}
+
+/** Resolvers with hooks, by the field that they belong to. */
+export type HookedResolvers = ReadonlyMap<GraphQLField<unknown, unknown>, GraphQLFieldResolver<unknown, unknown>>;
 
 /** Turns the value of a resolver into the JSON text of the response, into null, or into a `Later`. */
 export type Complete = (
@@ -110,9 +133,92 @@ export interface FieldPlan {
   /** The fields inside of this one. */
   readonly selection: Selection;
   readonly complete: Complete;
+  /** True if the list can be sent in parts. */
+  readonly streamed: boolean;
 }
 
 /** The fields of one or more selection sets, by the type of the object they are executed on. */
 export interface Selection {
   fieldsOf(run: Run, type: GraphQLObjectType): readonly FieldPlan[];
+  /** The same with the fields of deferred fragments apart. */
+  splitOf(run: Run, type: GraphQLObjectType): SplitFields;
+}
+
+export interface SplitFields {
+  readonly fields: readonly FieldPlan[];
+  readonly deferred: readonly { readonly label: string | null; readonly fields: readonly FieldPlan[] }[];
+}
+
+/** Fields of a fragment with `@defer`, which are executed after the result around them is complete. */
+export interface DeferredPart {
+  readonly kind: "defer";
+  readonly label: string | null;
+  readonly path: Path | undefined;
+  readonly fields: readonly FieldPlan[];
+  readonly source: unknown;
+}
+
+/** The rest of a list with `@stream`. */
+export interface StreamedPart {
+  readonly kind: "stream";
+  readonly label: string | null;
+  readonly path: Path;
+  readonly field: FieldPlan;
+  readonly items: Iterator<unknown> | AsyncIterator<unknown>;
+  /** Completes an item: a text or a `Later`. */
+  readonly complete: (run: Run, item: unknown, index: number) => unknown;
+  /** The index of the next item. */
+  index: number;
+}
+
+export type Part = DeferredPart | StreamedPart;
+
+/** The parts that one execution leaves for later. The number is bounded for the whole operation; further parts are executed at once. */
+export class Parts {
+  readonly #list: Part[] = [];
+  readonly #room: { left: number };
+  #closed = false;
+
+  constructor(room: { left: number }) {
+    this.#room = room;
+  }
+
+  /** Takes a place for a part; false if there is none. */
+  take(): boolean {
+    if (this.#closed || this.#room.left <= 0) return false;
+    this.#room.left--;
+    return true;
+  }
+
+  /** Adds a part whose place has been taken. */
+  add(part: Part): void {
+    if (this.#closed) dropPart(part);
+    else this.#list.push(part);
+  }
+
+  /** For parts of parts. */
+  next(): Parts {
+    return new Parts(this.#room);
+  }
+
+  /** The parts, when the result is complete. Those inside of a place that an error has made null are dropped. */
+  close(isNulled: (path: Path | undefined) => boolean): readonly Part[] {
+    this.#closed = true;
+    return this.#list.filter((part) => {
+      if (!isNulled(part.path)) return true;
+      dropPart(part);
+      return false;
+    });
+  }
+}
+
+/** Ends the source of a part that is not delivered. */
+export function dropPart(part: Part): void {
+  if (part.kind === "defer") return;
+  try {
+    const ended: unknown = part.items.return?.();
+    if (ended instanceof Promise) ended.catch(() => {});
+  } catch {
+    // Nobody waits for it.
+  }
 }

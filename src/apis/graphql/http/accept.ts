@@ -27,6 +27,20 @@ export function preferredForm(accept: string | undefined, pages: boolean): Form 
   return form;
 }
 
+/**
+ * True if the client takes a result in parts. Clients name the form of parts that they know: one of an older draft, which has
+ * `deferSpec`, gets the whole result.
+ */
+export function acceptsParts(accept: string | undefined): boolean {
+  return accept?.toLowerCase().split(",", 50).some(isPartsRange) ?? false;
+}
+
+function isPartsRange(range: string): boolean {
+  const [type = "", ...parameters] = range.split(";", 10).map((each) => each.trim());
+  if (type !== "multipart/mixed" || qualityOf(parameters) <= 0) return false;
+  return !parameters.some((each) => /spec[ \t]*=/.test(each) && !/^incrementalspec[ \t]*=[ \t]*"?v0\.2"?$/.test(each));
+}
+
 function choose(accept: string, pages: boolean): Form | null {
   let best: Form | null = null;
   let bestQuality = 0;

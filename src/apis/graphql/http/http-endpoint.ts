@@ -3,11 +3,13 @@ import { Response } from "../../../http/response.js";
 import { GraphqlContext } from "../context.js";
 import type { TextResult } from "../execute/compile.js";
 import { GraphQLError } from "../graphql-js.js";
-import type { Operations, PreparedOperation } from "../operations.js";
+import { holdUntil, type Operations, type PreparedOperation } from "../operations.js";
 import { type OperationParameters, Refusal, readParameters } from "../parameters.js";
 import type { EventStreams } from "../subscriptions/event-streams.js";
-import { type Form, preferredForm } from "./accept.js";
+import { acceptsParts, type Form, preferredForm } from "./accept.js";
 import { BadRequest, isEmbeddedElsewhere, readBody, readQuery } from "./read-request.js";
+import type { UploadSettings } from "./upload-options.js";
+import { isMultipart, readUpload } from "./uploads.js";
 
 const types = {
   response: "application/graphql-response+json; charset=utf-8",
@@ -21,6 +23,10 @@ export interface HttpEndpointParts {
   /** Operations in one request; 0 for none but the one. */
   readonly maxBatch: number;
   readonly streams: EventStreams;
+  /** True if clients may take results in parts. */
+  readonly incremental: boolean;
+  /** Null if files are not accepted. */
+  readonly uploads: UploadSettings | null;
   /** The page for browsers; null without one. */
   readonly playground: ((request: Request) => Response | Promise<Response>) | null;
 }
@@ -37,7 +43,7 @@ export class HttpEndpoint {
 
   get(request: Request): Response | Promise<Response> {
     const { playground } = this.#parts;
-    const form = preferredForm(request.source.header("accept"), playground !== null);
+    const form = this.#formOf(request, playground !== null);
     if (form === "html" && playground !== null) return playground(request);
     if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
     if (isEmbeddedElsewhere(request)) {
@@ -50,14 +56,21 @@ export class HttpEndpoint {
   }
 
   post(request: Request): Response | Promise<Response> {
-    const form = preferredForm(request.source.header("accept"), false);
+    const form = this.#formOf(request, false);
     if (form === null || form === "html") return this.#bad(request, notAcceptable, "json");
-    const body = readBody(request);
+    const { uploads } = this.#parts;
+    const isUpload = uploads !== null && isMultipart(request.source.header("content-type"));
+    const body = isUpload ? readUpload(request, uploads) : readBody(request);
     if (body instanceof BadRequest) return this.#bad(request, body, form);
     if (Array.isArray(body)) return this.#batch(request, body, form);
     const parameters = readParameters(body);
     if (parameters instanceof Refusal) return this.#refuse(request, parameters, form);
     return this.#run(request, parameters, form, false);
+  }
+
+  #formOf(request: Request, pages: boolean): Form | null {
+    const accept = request.source.header("accept");
+    return preferredForm(accept, pages) ?? (this.#parts.incremental && acceptsParts(accept) ? "json" : null);
   }
 
   #run(request: Request, parameters: OperationParameters, form: Form, readOnly: boolean): Response | Promise<Response> {
@@ -85,16 +98,22 @@ export class HttpEndpoint {
     }
     const type = types[form as JsonForm];
     const context = new GraphqlContext(request);
-    const result = this.#operations.execute(prepared, context);
+    const inParts = this.#parts.incremental && acceptsParts(request.source.header("accept"));
+    const result = this.#operations.execute(prepared, context, inParts);
     if (result instanceof Promise) return result.then((done) => this.#respond(context, done, type));
     return this.#respond(context, result, type);
   }
 
   #respond(context: GraphqlContext, result: TextResult, type: string): Response {
     const { request } = context;
-    if (result.running !== null) context.abort();
+    if (result.running !== null && !result.more) context.abort();
     if (result.errors !== null) request.logFields = { ...request.logFields, graphql_errors: result.errors.length };
+    if (result.more !== undefined) return this.#inParts(context, result);
     return new Response(this.#operations.responseText(result, request), 200, type);
+  }
+
+  #inParts(context: GraphqlContext, result: TextResult): Response {
+    return partsResponse(this.#operations.payloads(result, context, (running) => holdUntil(context.request, running)));
   }
 
   /** All operations of a list run at once, as separate requests would. */
@@ -147,6 +166,22 @@ const notAcceptable = new BadRequest(
   406,
   "Accept must allow application/graphql-response+json, application/json or text/event-stream.",
 );
+
+/** A result in parts: the boundary after each of them tells the client at once that it is complete. */
+function partsResponse(payloads: AsyncGenerator<string, void, undefined>): Response {
+  async function* body(): AsyncIterableIterator<string> {
+    let start = "---";
+    for await (const text of payloads) {
+      yield `${start}\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${text}\r\n---`;
+      start = "";
+    }
+    yield "--\r\n";
+  }
+  const response = Response.stream(body(), { headers: { "Content-Type": 'multipart/mixed; boundary="-"' } });
+  response.addField("Cache-Control", "no-cache");
+  response.addField("X-Accel-Buffering", "no");
+  return response;
+}
 
 function varying(response: Response): Response {
   response.addField("Vary", "Accept");

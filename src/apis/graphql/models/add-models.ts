@@ -1,12 +1,16 @@
 import { capitalized } from "../../../kit/names.js";
 import { ValueError } from "../../../kit/value-error.js";
+import { isWritable } from "../../../orm/body/model-body.js";
 import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
+import { versionColumn } from "../../../orm/run/version.js";
 import type { SchemaBuilder } from "../build/schema-builder.js";
 import type { FieldResolver } from "../schema-like.js";
 import { columnReader, columnType } from "./columns.js";
 import type { ExposedModel } from "./exposed-model.js";
 import { filterInput } from "./filters.js";
+import { type MutationKind, type MutationOptions, readModelMutations } from "./options.js";
 import { type ListArguments, type PageArguments, Rows } from "./rows.js";
+import { Input, type Target, Writes } from "./writes.js";
 
 /** Completes the types of models, at start: all of them are known, and each can show its relations to the others. */
 export function addModels(builder: SchemaBuilder): void {
@@ -48,6 +52,11 @@ class ModelType {
     this.#types = types;
   }
 
+  /** True if clients see only some of the rows. */
+  get isRestricted(): boolean {
+    return this.#rows.restricted;
+  }
+
   addColumns(): void {
     const { meta } = this.#exposed.model;
     if (meta.primaryKey.length !== 1) {
@@ -61,6 +70,9 @@ class ModelType {
     const { model, options, type } = this.#exposed;
     for (const relation of model.meta.relations.values()) this.#addRelation(relation);
     if (options.query !== false) this.#addQueries(...(options.query ?? namesOf(type.name)));
+    for (const [kind, mutation] of readModelMutations(model.meta.name, options.mutations)) {
+      this.#addMutation(kind, mutation);
+    }
   }
 
   #isShown(name: string): boolean {
@@ -71,11 +83,7 @@ class ModelType {
   #addColumn(column: ColumnMeta): void {
     const { type: object } = this.#exposed;
     if (column.hidden || !this.#isShown(column.attribute)) return;
-    let isEnum = false;
-    const type = columnType(column, (_column, choices) => {
-      isEnum = true;
-      return this.#enum(column, choices);
-    });
+    const { type, isEnum } = this.#typeOf(column);
     if (type === null) return;
     this.#columns.set(column.attribute, { column, type, isEnum });
     if (object.has(column.attribute)) return;
@@ -87,6 +95,15 @@ class ModelType {
         return value === null || value === undefined ? null : read(value);
       });
     object.add(column.attribute, { text: `${column.attribute}: ${type}${column.nullable ? "" : "!"}`, resolve });
+  }
+
+  #typeOf(column: ColumnMeta): { readonly type: string | null; readonly isEnum: boolean } {
+    let isEnum = false;
+    const type = columnType(column, (_column, choices) => {
+      isEnum = true;
+      return this.#enum(column, choices);
+    });
+    return { type, isEnum };
   }
 
   #addRelation(relation: RelationMeta): void {
@@ -144,6 +161,69 @@ class ModelType {
     this.#builder.addQuery(many, { type: `${connection}!`, args, ...guarded }, (given, context) =>
       rows.page(context, given as unknown as PageArguments, columns),
     );
+  }
+
+  #addMutation(kind: MutationKind, options: MutationOptions): void {
+    const { type, model, options: all } = this.#exposed;
+    const guards = [...(all.guards ?? []), ...(options.guards ?? [])];
+    const name = options.name ?? `${kind}${type.name}`;
+    const writes = new Writes(this.#exposed, this.#rows, (column) => {
+      const type = this.#types.get(column.reference?.target);
+      return type?.isRestricted ? type.#rows : null;
+    });
+    const version = versionColumn(model.meta);
+    const shown = version && this.#columns.get(version.attribute);
+    const target = { id: "ID!", ...(shown && { version: `${shown.type}!` }) };
+    if (kind === "delete") {
+      this.#builder.addMutation(name, { type: "ID!", args: target, guards }, (args, context) =>
+        writes.delete(context, args as Target),
+      );
+      return;
+    }
+    const input = this.#input(kind, options);
+    const inputType = `${this.#addInput(kind, input)}!`;
+    if (kind === "create") {
+      this.#builder.addMutation(name, { type: type.required, args: { input: inputType }, guards }, (args, context) =>
+        writes.create(context, input, args.input),
+      );
+    } else {
+      const args = { ...target, input: inputType };
+      this.#builder.addMutation(name, { type: type.required, args, guards }, ({ input: given, ...row }, context) =>
+        writes.update(context, row as Target, input, given),
+      );
+    }
+  }
+
+  /** The columns that a mutation takes. The key of a row stays as it is. */
+  #input(kind: "create" | "update", { fields, values }: MutationOptions): Input {
+    const { meta } = this.#exposed.model;
+    const owner = `'${kind}' in option 'mutations' of graphql.model(${meta.name})`;
+    const mayTake = (column: ColumnMeta): boolean =>
+      isWritable(column) && (kind === "create" || !column.primaryKey) && this.#typeOf(column).type !== null;
+    const named = (fields as readonly string[] | undefined)?.map((name) => {
+      const column = meta.columns.find(({ attribute }) => attribute === name);
+      if (column && mayTake(column)) return column;
+      throw new ValueError(`option 'fields' of ${owner} names '${name}', which clients cannot write`);
+    });
+    const columns = named ?? meta.columns.filter((column) => mayTake(column) && this.#columns.has(column.attribute));
+    if (columns.length === 0) throw new ValueError(`${owner} has no column that clients can write`);
+    const missing = meta.columns.find((column) => !column.optional && !columns.includes(column));
+    if (kind === "create" && missing && !values) {
+      throw new ValueError(
+        `${owner} lacks '${missing.attribute}', which is required: name it in fields, or give values`,
+      );
+    }
+    return new Input(columns, kind === "update", values);
+  }
+
+  #addInput(kind: "create" | "update", { columns }: Input): string {
+    const name = `${capitalized(kind)}${this.#exposed.type.name}Input`;
+    const lines = columns.map((column) => {
+      const required = kind === "create" && !column.optional;
+      return `  ${column.attribute}: ${this.#typeOf(column).type}${required ? "!" : ""}`;
+    });
+    this.#builder.define(name, `input ${name} {\n${lines.join("\n")}\n}\n`);
+    return name;
   }
 
   #addFilter(): string | null {

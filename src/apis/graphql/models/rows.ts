@@ -67,6 +67,13 @@ export class Rows {
     return options.visible ? { ...query, where: [conditionOfLookups(await options.visible(context))] } : query;
   }
 
+  /** The query for one row, if the client may see it. */
+  async keyed(context: GraphqlContext, id: unknown): Promise<Query> {
+    const query = await this.#visible(context);
+    const lookup = { type: "lookup", key: this.#key.attribute, value: columnValue(this.#key, id) } as const;
+    return { ...query, where: [...query.where, lookup] };
+  }
+
   one(context: GraphqlContext, id: unknown): Promise<object | null> {
     return translated(() => context.load(this.byKey, columnValue(this.#key, id)));
   }
@@ -180,7 +187,7 @@ function byKeyUnlessOrdered(set: QuerySet<object>, key: ColumnMeta): QuerySet<ob
 }
 
 /** Values that do not fit their columns are mistakes of the client. */
-async function translated<T>(run: () => Promise<T>): Promise<T> {
+export async function translated<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -156,13 +156,12 @@ export class Connection {
       request.logFields = prepared.operation.logFields;
       const context = new GraphqlContext(request, operation);
       if (prepared.kind === "subscription") return await this.#stream(id, prepared, context, operation);
-      const result = await operations.execute(prepared, context);
-      await this.#next(id, result, request, operation);
+      const result = await operations.execute(prepared, context, true);
+      let left: Promise<void> | null = null;
+      const payloads = operations.payloads(result, context, (running) => (left = running));
+      for await (const payload of payloads) await this.#payload(id, payload, operation);
       await this.#complete(id, operation);
-      if (result.running === null) return;
-      // Nobody needs what the other resolvers return.
-      operation.abort();
-      await result.running;
+      await left;
     } catch (error) {
       // A persisted operation that cannot be looked up, for example. A client that has gone needs no answer.
       if (this.#socket.isOpen) await this.#error(id, failed(error).errors ?? [], request, operation);
@@ -212,9 +211,12 @@ export class Connection {
     }
   }
 
-  #next(id: string, result: TextResult, request: Request, { ended }: RunningOperation): Promise<void> | undefined {
+  #next(id: string, result: TextResult, request: Request, operation: RunningOperation): Promise<void> | undefined {
+    return operation.ended ? undefined : this.#payload(id, this.#parts.operations.textOf(result, request), operation);
+  }
+
+  #payload(id: string, payload: string, { ended }: RunningOperation): Promise<void> | undefined {
     if (ended) return undefined;
-    const payload = this.#parts.operations.textOf(result, request);
     return this.#sends.watch(this.#socket.sendText(`{"id":${JSON.stringify(id)},"type":"next","payload":${payload}}`));
   }
 

@@ -4,7 +4,7 @@ import type { SseEvent } from "../../../http/sse.js";
 import { GraphqlContext } from "../context.js";
 import type { TextResult } from "../execute/compile.js";
 import { GraphQLError } from "../graphql-js.js";
-import type { Operations, PreparedOperation } from "../operations.js";
+import { holdUntil, type Operations, type PreparedOperation } from "../operations.js";
 import { EventSource } from "./event-source.js";
 import type { SubscriptionCount } from "./subscription-count.js";
 
@@ -36,9 +36,9 @@ export class EventStreams {
     const next = (result: TextResult): SseEvent => ({ event: "next", data: text(result) });
     if (prepared.kind !== "subscription") {
       const context = new GraphqlContext(request);
-      const result = await this.operations.execute(prepared, context);
-      if (result.running !== null) context.abort();
-      yield next(result);
+      const result = await this.operations.execute(prepared, context, true);
+      const payloads = this.operations.payloads(result, context, (running) => holdUntil(request, running));
+      for await (const data of payloads) yield { event: "next", data };
     } else if (!this.count.take()) {
       yield next(this.#tooMany());
     } else {
