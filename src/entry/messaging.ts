@@ -14,7 +14,9 @@ export type {
   DeliverySink,
   IncomingRecord,
   OutgoingRecord,
+  PartitionOffset,
   PublishWay,
+  SeekTarget,
 } from "../engines/messaging/broker.js";
 export type { DeadReason } from "../engines/messaging/consume/attempt.js";
 export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";

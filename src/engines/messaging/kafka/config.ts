@@ -29,11 +29,19 @@ const isAddress: Check<string> = (value) => {
   return port >= 1 && port <= 65_535 ? undefined : "an address: host:port";
 };
 
+const isInstance: Check<string> = (value) =>
+  typeof value === "string" && /^[\w.-]{1,100}$/.test(value) ? undefined : "1 to 100 letters, digits, '.', '_' and '-'";
+
 const fields = {
   /** Brokers to begin with: `["10.0.0.1:9092"]`. Default `["127.0.0.1:9092"]`. */
   brokers: option(is.list(isAddress), ["127.0.0.1:9092"]),
   /** The group of consumers that name none. Default: the application's name, else `stoa`. */
   groupId: option(is.text, "stoa", "the application's name, else `stoa`"),
+  /**
+   * The name of this process in its groups, which no other has and which it keeps when it starts again: it then gets its
+   * partitions back, and the group is not shared again. Default none.
+   */
+  groupInstanceId: option(isInstance),
   /** The name of this program at the brokers. Default "stoa". */
   clientId: option(is.text, "stoa"),
   /** Compression of published batches. Default "none". */
