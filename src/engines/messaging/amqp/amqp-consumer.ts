@@ -84,6 +84,7 @@ export class AmqpConsumer implements BrokerConsumer {
   #channel: AmqpChannel | null = null;
   #queue = "";
   #suspects: string | null = null;
+  #isSingleActive = false;
   #tag: Promise<string> | null = null;
   readonly #suspected = new WeakSet<AmqpMessage>();
   /** Messages in a row that were delivered before. */
@@ -132,10 +133,11 @@ export class AmqpConsumer implements BrokerConsumer {
     this.#channel = channel;
     this.#unsettled = new Unsettled(channel, this.#request.prefetch);
     try {
-      const { queue, suspects } = await topology.declareConsumer(channel, this.#request);
+      const { queue, suspects, isSingleActive } = await topology.declareConsumer(channel, this.#request);
       await channel.prefetch(this.#request.prefetch);
       this.#queue = queue;
       this.#suspects = suspects;
+      this.#isSingleActive = isSingleActive;
       // From here on the loss of the channel is the consumer's failure; before, it is the error of `open`.
       reported = (error) => this.#fail(error);
       // Suspects are older than everything else.
@@ -316,6 +318,8 @@ export class AmqpConsumer implements BrokerConsumer {
    * prefetch to itself, and what this one has received stays with the channel.
    */
   #openRoom(): void {
+    // The place of the only active consumer would go to another process.
+    if (this.#isSingleActive) return;
     if (this.#credit.parked * 2 < this.#request.prefetch || !this.#parked.hasRoom || this.#renewing) return;
     const channel = this.#channel;
     if (channel === null || this.#tag === null || !this.#isTaking) return;
