@@ -263,8 +263,15 @@ export class KafkaClients {
       requestTimeout: 30_000,
       retries: 3,
       retryDelay: 250,
-      ...(sasl && { sasl }),
+      ...(sasl && { sasl: sasl.mechanism === "OAUTHBEARER" ? { ...sasl, authBytesValidator: checkToken } : sasl }),
       ...(tls && { tls }),
     };
   }
+}
+
+/** The broker tells of a token that it refuses by bytes in its answer, with which the library would go on. */
+function checkToken(bytes: Buffer, checked: (error: Error | null, bytes?: Buffer) => void): void {
+  const refusal = bytes.toString("utf8", 0, 200);
+  const text = `the Kafka broker refused the token: ${refusal}`;
+  checked(refusal === "" ? null : new MessagingError("REFUSED", text), bytes);
 }

@@ -8,6 +8,7 @@ const passing =
 export function kafkaError(error: unknown, address: string): MessagingError {
   if (error instanceof MessagingError) return error;
   const inner = innermost(error);
+  if (inner instanceof MessagingError) return inner;
   const { message = String(inner), code, apiId } = inner as { message?: string; code?: string; apiId?: string };
   const text = message === "" ? String(code ?? apiId) : message;
   const at = `the Kafka broker at ${address}`;
