@@ -129,7 +129,7 @@ describe.skipIf(!url)("RabbitMQ: nodes and queues", () => {
       seen.push(value);
     });
     await client.publish(topic, 1);
-    for (let looks = 0; looks < 30; looks++)
+    for (let looks = 0; looks < 22; looks++)
       await until(async () => (await client.deadLetters.list(topic)).length === 1, "the dead letter");
     const model = await connect(url!);
     const channel = await model.createChannel();

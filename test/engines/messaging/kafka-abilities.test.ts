@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { hostOf } from "../../../src/app/app.js";
 import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
+import { messagesPanel } from "../../../src/patterns/outbox/operations.js";
 import { service } from "../../support/service.js";
 import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
@@ -98,7 +99,7 @@ describe.skipIf(!address)("Kafka: tombstones, partitions and members", () => {
         // The messages that were on their way before the pause are handled.
         expect(found[1]).toBe(5 - seen.length);
         return found;
-      });
+      }, 30_000);
       expect([none, await consumer!.lag()]).toEqual([0, all]);
       const text = await (await app.request("/metrics")).text();
       const series = text.split("\n").filter((line) => line.includes(`_partition_lag{`));
@@ -109,6 +110,8 @@ describe.skipIf(!address)("Kafka: tombstones, partitions and members", () => {
           .sort(),
       ).toEqual(["0", String(all)]);
       expect(text).toContain(`messages_lag{topic="${topic}",group="${groupId}"} ${all}`);
+      const { tables } = await messagesPanel(app.messaging, null);
+      expect(tables![0]!.rows[0]![3]).toMatch(new RegExp(`^${all} \\([01]: ${all}\\)$`));
     } finally {
       await app.stop();
     }
