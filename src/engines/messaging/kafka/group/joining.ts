@@ -66,7 +66,7 @@ export class Joining {
   }
 
   /** Takes part in the requests of a consumer. Those that wait for other members use the connections of `pool`. */
-  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool, isStatic: boolean): void {
+  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool, isStatic = false): void {
     this.#consumer = consumer;
     this.#pool = pool;
     const getApi = consumer[kGetApi]!;
