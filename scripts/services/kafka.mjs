@@ -147,8 +147,9 @@ function securitySettings({ keystore, ca, user, password }) {
   const login = (kind, more) => `org.apache.kafka.common.security.${kind} required${more};`;
   const plain = login("plain.PlainLoginModule", ` user_${user}="${password}"`);
   const scram = login("scram.ScramLoginModule", "");
+  const bearer = login("oauthbearer.OAuthBearerLoginModule", ` unsecuredLoginStringClaim_sub="${user}"`);
   const settings = {
-    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
     "ssl.keystore.type": "PEM",
     "ssl.keystore.location": keystore,
     "ssl.truststore.type": "PEM",
@@ -156,6 +157,8 @@ function securitySettings({ keystore, ca, user, password }) {
   };
   for (const listener of ["saslp", "sasls"]) {
     settings[`listener.name.${listener}.plain.sasl.jaas.config`] = plain;
+    // Without a validator it takes tokens that are not signed.
+    settings[`listener.name.${listener}.oauthbearer.sasl.jaas.config`] = bearer;
     for (const kind of ["scram-sha-256", "scram-sha-512"]) {
       settings[`listener.name.${listener}.${kind}.sasl.jaas.config`] = scram;
     }

@@ -28,6 +28,7 @@ import { webSocketsFeature } from "../batteries/websockets/feature.js";
 import { databaseFeature } from "../engines/db/feature.js";
 import { kvstoreFeature } from "../engines/kvstore/feature.js";
 import { amqpFeature } from "../engines/messaging/amqp/feature.js";
+import { asyncapiFeature } from "../engines/messaging/asyncapi/feature.js";
 import { messagingFeature } from "../engines/messaging/feature.js";
 import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
@@ -85,6 +86,7 @@ export const features = [
   grpcFeature,
   mcpFeature,
   livePageFeature,
+  asyncapiFeature,
   openapiFeature,
 ] as const;
 

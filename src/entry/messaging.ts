@@ -1,5 +1,7 @@
 /** Messages: topics, the client that publishes and consumes, and the contract of brokers. */
 export { type AmqpBroker, createAmqpBroker } from "../engines/messaging/amqp/amqp-broker.js";
+export type { AsyncapiOptions } from "../engines/messaging/asyncapi/options.js";
+export type { AsyncApiDocument } from "../engines/messaging/asyncapi/types.js";
 export type {
   Broker,
   BrokerAbilities,
@@ -12,7 +14,9 @@ export type {
   DeliverySink,
   IncomingRecord,
   OutgoingRecord,
+  PartitionOffset,
   PublishWay,
+  SeekTarget,
 } from "../engines/messaging/broker.js";
 export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";
 export type { WorkResult } from "../engines/messaging/consume/in-flight-message.js";

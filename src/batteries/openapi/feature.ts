@@ -9,6 +9,7 @@ import { limitsAllRoutes } from "../rate-limit/feature.js";
 import { areResponses, type DocumentedResponse } from "./documented-response.js";
 import type { Api } from "./operation.js";
 import { type OpenapiOptions, type OpenapiSettings, openapiOptions } from "./options.js";
+import type { DocumentationLink } from "./serve.js";
 import type { OpenApiDocument } from "./types.js";
 
 export interface OpenapiFeature {
@@ -27,7 +28,13 @@ declare module "../../routing/options.js" {
   }
 }
 
-const stateOf = perHost((): { settings: OpenapiSettings | null } => ({ settings: null }));
+interface State {
+  settings: OpenapiSettings | null;
+  /** Documentation of other kinds, which the pages link to. */
+  readonly further: DocumentationLink[];
+}
+
+const stateOf = perHost((): State => ({ settings: null, further: [] }));
 
 export const openapiFeature = feature<OpenapiFeature>({
   name: "OpenAPI document",
@@ -39,7 +46,7 @@ export const openapiFeature = feature<OpenapiFeature>({
   methods: { openapi: (host) => documentOf(host) },
   routeOptions: { responses: { check: areResponses } },
   async prepare(host) {
-    const { settings } = stateOf(host);
+    const { settings, further } = stateOf(host);
     if (settings === null) return;
     const [{ checkOperationIds }, { documentationRoutes }] = await Promise.all([
       import("./operation-id.js"),
@@ -47,11 +54,18 @@ export const openapiFeature = feature<OpenapiFeature>({
     ]);
     checkOperationIds(host.routes);
     // The document is made with the first request for it: no start waits for it.
-    const routes = documentationRoutes(settings, async () => JSON.stringify(await documentOf(host)));
+    const routes = documentationRoutes(settings, further, async () => JSON.stringify(await documentOf(host)));
     for (const { path, handler } of routes) host.route({ path, handler });
     host.link("Docs", settings.docsPath || settings.redocPath || settings.openapiPath);
   },
 });
+
+/** Links the pages of the API to a page about it, and returns the path of theirs; false if there is none. To be called in `prepare`. */
+export function linkDocumentation(host: Host, title: string, path: string): string | false {
+  const { settings, further } = stateOf(host);
+  further.push([title, path]);
+  return settings === null ? false : settings.docsPath || settings.redocPath;
+}
 
 function documentOf(host: Host): Promise<OpenApiDocument> {
   return documentOnDemand(apiOf(host), stateOf(host).settings ?? openapiOptions.read([]));

@@ -9,7 +9,7 @@ import type { OpenApiDocument, OpenApiServer } from "./types.js";
 /** The name of a component, as the specification allows it. */
 export const componentName = /^[A-Za-z0-9._-]+$/;
 
-const plainPath: Check<string> = (value) => {
+export const plainPath: Check<string> = (value) => {
   const allowed = "a path without parameters that begins with '/' and does not end with it";
   if (typeof value !== "string" || !value.startsWith("/") || value.endsWith("/")) return allowed;
   try {
@@ -40,7 +40,7 @@ const strings =
     return sound ? undefined : allowed;
   };
 
-const schemas: Check<Readonly<Record<string, StandardSchema | DescribedSchema>>> = (value) => {
+export const namedSchemas: Check<Readonly<Record<string, StandardSchema | DescribedSchema>>> = (value) => {
   const sound =
     isPlainObject(value) &&
     Object.entries(value).every(
@@ -48,6 +48,12 @@ const schemas: Check<Readonly<Record<string, StandardSchema | DescribedSchema>>>
     );
   return sound ? undefined : "an object of schemas by name (letters, digits, '.', '_' and '-')";
 };
+
+export function differentPaths(owner: string, ...given: readonly (string | false)[]): void {
+  const paths = given.filter((path) => path !== false);
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  if (twice !== undefined) throw new ValueError(`${owner} was given the path ${show(twice)} twice`);
+}
 
 type Contact = { readonly name?: string; readonly url?: string; readonly email?: string };
 type License = { readonly name: string; readonly identifier?: string; readonly url?: string };
@@ -75,7 +81,7 @@ export const openapiOptions = options(
     /** Descriptions of tags, by name; they are listed in this order. */
     tags: option<Readonly<Record<string, string>>>(strings("an object of descriptions by tag"), {}),
     /** Names of schemas: each is shared under its name wherever it is used. */
-    schemas: option(schemas, {}),
+    schemas: option(namedSchemas, {}),
     /** Further documentation, at another address. */
     externalDocs: option<ExternalDocs>(strings("an object with url", "url")),
     /** Path of the document. Default "/openapi.json". */
@@ -89,11 +95,8 @@ export const openapiOptions = options(
   },
   {
     order: ["title", "version"],
-    refine({ openapiPath, docsPath, redocPath }) {
-      const paths = [openapiPath, docsPath, redocPath].filter((path) => path !== false);
-      const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-      if (twice !== undefined) throw new ValueError(`enableOpenapi() was given the path ${show(twice)} twice`);
-    },
+    refine: ({ openapiPath, docsPath, redocPath }) =>
+      differentPaths("enableOpenapi()", openapiPath, docsPath, redocPath),
   },
 );
 

@@ -13,36 +13,47 @@ export interface DocumentationRoute {
   readonly handler: (request: Request) => Response | Promise<Response>;
 }
 
+/** The title and the path of a page. */
+export type DocumentationLink = readonly [title: string, path: string];
+
 /** The document, the two user interfaces, and their files below them. `text` is asked for when it is first needed. */
-export function documentationRoutes(settings: OpenapiSettings, text: () => Promise<string>): DocumentationRoute[] {
+export function documentationRoutes(
+  settings: OpenapiSettings,
+  further: readonly DocumentationLink[],
+  text: () => Promise<string>,
+): DocumentationRoute[] {
   const { openapiPath, docsPath, redocPath } = settings;
-  let tagged: Tagged | undefined;
   return [
-    {
-      path: openapiPath,
-      handler: async (request) => send(request, (tagged ??= withTag(await text(), "application/json"))),
-    },
-    ...(docsPath === false ? [] : interfaceRoutes(swaggerUi, docsPath, settings)),
-    ...(redocPath === false ? [] : interfaceRoutes(redoc, redocPath, settings)),
+    taggedRoute(openapiPath, "application/json", text),
+    ...(docsPath === false ? [] : interfaceRoutes(swaggerUi, docsPath, settings, further)),
+    ...(redocPath === false ? [] : interfaceRoutes(redoc, redocPath, settings, further)),
   ];
 }
 
-function interfaceRoutes(ui: Interface, path: string, settings: OpenapiSettings): DocumentationRoute[] {
+/** A path with a text that is made when it is first asked for. Clients revalidate it with its ETag. */
+export function taggedRoute(path: string, type: string, text: () => Promise<string>): DocumentationRoute {
+  let tagged: Tagged | undefined;
+  return { path, handler: async (request) => send(request, (tagged ??= withTag(await text(), type))) };
+}
+
+function interfaceRoutes(
+  ui: Interface,
+  path: string,
+  settings: OpenapiSettings,
+  further: readonly DocumentationLink[],
+): DocumentationRoute[] {
   const { title, openapiPath, docsPath, redocPath } = settings;
-  const pages: [string, string | false][] = [
+  const pages: (readonly [string, string | false])[] = [
     ["Try it", docsPath],
     ["Reference", redocPath],
+    ...further,
     ["OpenAPI document", openapiPath],
   ];
-  const others = pages.filter((page): page is [string, string] => page[1] !== false && page[1] !== path);
+  const others = pages.filter((page): page is DocumentationLink => page[1] !== false && page[1] !== path);
   const parts = { title, path, openapiPath, others, origins: originsOf(settings) };
-  let start: Tagged | undefined;
   return [
     { path, handler: () => documentationPage(ui, parts) },
-    {
-      path: `${path}/start.js`,
-      handler: (request) => send(request, (start ??= withTag(ui.start, "text/javascript; charset=utf-8"))),
-    },
+    taggedRoute(`${path}/start.js`, "text/javascript; charset=utf-8", async () => ui.start),
     ...[...ui.styles, ...ui.scripts].map((name) => ({
       path: `${path}/${name}`,
       handler: async (request: Request) => send(request, await taggedAsset(name)),

@@ -199,6 +199,19 @@ export interface BrokerConsumer {
   close(): Promise<void>;
   /** Records of the topic that the group has not handled yet; null if unknown. */
   lag(): Promise<number | null>;
-  /** Goes to the oldest record, the end, or the first record of that time on. */
-  seek?(to: "start" | "end" | Date): Promise<void>;
+  /** The same by the numbers of partitions. Absent where the broker has none. */
+  lags?(): Promise<ReadonlyMap<number, number> | null>;
+  /**
+   * Goes to the oldest record, the end, the first record of that time on, or an offset of a partition. A broker without
+   * partitions refuses the last.
+   */
+  seek?(to: SeekTarget): Promise<void>;
+}
+
+/** A place in a topic: one of its ends, the first message of a time, or an offset of a partition. */
+export type SeekTarget = "start" | "end" | Date | PartitionOffset;
+
+export interface PartitionOffset {
+  readonly partition: number;
+  readonly offset: number | bigint;
 }

@@ -14,6 +14,8 @@ export interface BrokerContext {
   /** The application's name as a group of consumers; undefined if it has none. */
   readonly application: string | undefined;
   readonly logger: Logger;
+  /** The number of processes that serve the application on this machine. */
+  readonly workers: number;
 }
 
 interface Declaration<Config> {
@@ -67,7 +69,7 @@ export function defineBroker<Config>(
     enabledBy: enabledBy ?? `install(${name})`,
     async create(settings, _logger, host) {
       const messaging = await prepareMessaging(host);
-      const context = { application: groupOf(host), logger: host.logger };
+      const context = { application: groupOf(host), logger: host.logger, workers: host.settings.workers };
       const broker = messagingState(host).replacement?.(name) ?? (await definition.create(settings, context));
       // Topics find a broker by its name.
       if (broker.name !== name && messagingState(host).replacement === null) {

@@ -24,6 +24,16 @@ export const frameworkHeaders = {
   contentType: "content-type",
 } as const;
 
+/** The content type of a message without a value: a tombstone. Kafka has a null value in its place. */
+export const noValue = "application/x-no-value";
+
+/** True for a message without a value. One with an empty value is another. */
+export function isTombstone({ headers, body }: { readonly headers: Headers; readonly body: Uint8Array }): boolean {
+  return body.length === 0 && headers[frameworkHeaders.contentType] === noValue;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
 const prefix = "stoa-";
 const maxHeaders = 50;
 /** Characters of a value. */

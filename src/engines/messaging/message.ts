@@ -4,7 +4,7 @@ import { inspectSymbol } from "../../kit/node-modules.js";
 import { type Duration, seconds } from "../../kit/time/duration.js";
 import type { Transaction } from "../db/database.js";
 import type { IncomingRecord } from "./broker.js";
-import { frameworkHeaders } from "./headers.js";
+import { frameworkHeaders, isTombstone } from "./headers.js";
 import { decodeValue } from "./values.js";
 
 /** The result that a handler chose for its message; delays in seconds. */
@@ -79,6 +79,11 @@ export class Message<Value = unknown> {
   get value(): Value {
     this.#value ??= { value: decodeValue(this.bytes, this.headers[frameworkHeaders.contentType]) };
     return this.#value.value as Value;
+  }
+
+  /** True if the message has no value, as a null value of Kafka: its key is deleted. `value` is null then. */
+  get isTombstone(): boolean {
+    return isTombstone(this.#parts.record);
   }
 
   /** The value as it was received. */

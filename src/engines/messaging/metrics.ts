@@ -29,17 +29,28 @@ export function messagingMeter({ metrics, named, durationBuckets }: Meter, messa
       }
     },
   });
+  // Both gauges are collected together: the brokers are asked once.
+  let asked: Promise<readonly ConsumerLag[]> | null = null;
+  const lags = () =>
+    (asked ??= lagsOf(messaging).finally(() => {
+      asked = null;
+    }));
   metrics.gauge(named("messages_lag"), {
     help: "Messages that a group has not handled yet, where the broker says so.",
     labels: ["topic", "group"],
     // All workers see the same number.
     merge: "max",
     async collect(gauge) {
-      const lags = messaging.consumers.map(async (consumer) => {
-        const lag = await consumer.lag().catch(() => null);
-        if (lag !== null) gauge.set({ topic: consumer.topic, group: groupOf(consumer.group) }, lag);
-      });
-      await Promise.all(lags);
+      for (const { topic, group, lag } of await lags()) gauge.set({ topic, group }, lag);
+    },
+  });
+  metrics.gauge(named("messages_partition_lag"), {
+    help: "Messages of each partition that a group has not handled yet.",
+    labels: ["topic", "group", "partition"],
+    merge: "max",
+    async collect(gauge) {
+      for (const { topic, group, partitions } of await lags())
+        for (const [partition, lag] of partitions ?? []) gauge.set({ topic, group, partition: String(partition) }, lag);
     },
   });
   metrics.gauge(named("messages_waiting"), {
@@ -54,6 +65,29 @@ export function messagingMeter({ metrics, named, durationBuckets }: Meter, messa
       if (!ok) failed.labels({ topic, group: groupOf(group) }).inc();
     },
   };
+}
+
+interface ConsumerLag {
+  readonly topic: string;
+  readonly group: string;
+  readonly lag: number;
+  readonly partitions: ReadonlyMap<number, number> | null;
+}
+
+/** The lags of the consumers whose brokers tell them. */
+async function lagsOf({ consumers }: Messaging): Promise<readonly ConsumerLag[]> {
+  const found = consumers.map(async (consumer) => {
+    const partitions = await consumer.lags().catch(() => null);
+    const lag = partitions === null ? await consumer.lag().catch(() => null) : sumOf(partitions.values());
+    return lag === null ? [] : [{ topic: consumer.topic, group: groupOf(consumer.group), lag, partitions }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function sumOf(numbers: Iterable<number>): number {
+  let sum = 0;
+  for (const number of numbers) sum += number;
+  return sum;
 }
 
 /** Each process has its own group for broadcasts: all of them are one series. */

@@ -26,6 +26,8 @@ export interface Topic<In = unknown, Out = In, Reply = unknown> {
   readonly broker: BrokerName | null;
   /** The schema of replies; null if they are not checked. */
   readonly reply: ValueSchema | null;
+  /** For the documentation. */
+  readonly description?: string | undefined;
   readonly [types]?: { readonly in: (value: In) => void; readonly out: Out; readonly reply: Reply };
 }
 
@@ -38,6 +40,8 @@ export interface TopicOptions<In> {
   readonly broker?: BrokerName;
   /** Schema or model of the replies to requests. */
   readonly reply?: ValueSchema;
+  /** What the messages are for, in the AsyncAPI document. */
+  readonly description?: string;
 }
 
 /** The type of the values that a schema accepts. */
@@ -53,6 +57,7 @@ const readOptions = checkedOptions<TopicOptions<never>>({
   reply: schemaOption,
   key: is.function,
   broker: isBrokerName,
+  description: is.string,
 });
 
 /**
@@ -70,13 +75,14 @@ export function topic<Value = unknown, Reply = unknown>(
 ): Topic<Value, Value, Reply>;
 export function topic(name: string, options?: object): Topic {
   checkTopicName(name);
-  const { schema, key, broker, reply } = readOptions(`topic '${name}'`, options);
+  const { schema, key, broker, reply, description } = readOptions(`topic '${name}'`, options);
   return Object.freeze({
     name,
     schema: schema ?? null,
     key: (key as Topic["key"] | undefined) ?? null,
     broker: broker ?? null,
     reply: reply ?? null,
+    description,
   });
 }
 

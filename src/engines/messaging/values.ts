@@ -4,6 +4,7 @@ import { ValueError } from "../../kit/value-error.js";
 import { bodyValidatorSymbol, isBodyValidator } from "../../validation/body-validator.js";
 import { type Issue, toIssues } from "../../validation/issues.js";
 import { MessagingError } from "./errors.js";
+import { noValue } from "./headers.js";
 import type { ValueSchema } from "./topic.js";
 
 export interface EncodedValue {
@@ -19,9 +20,18 @@ export function encodeValue(value: unknown): EncodedValue {
   return { body: Buffer.from(text), contentType: "application/json" };
 }
 
+const noBytes = new Uint8Array(0);
+
+/** A message without a value, which deletes its key. */
+export function tombstone(value: unknown): EncodedValue {
+  if (value !== null) throw new ValueError(`a tombstone has the value null, not ${show(value)}`);
+  return { body: noBytes, contentType: noValue };
+}
+
 /** A value from its bytes. Everything that does not say that it is something else is JSON. */
 export function decodeValue(body: Uint8Array, contentType: string | undefined): unknown {
   if (contentType === "application/octet-stream") return body;
+  if (contentType === noValue && body.length === 0) return null;
   if (contentType?.startsWith("text/")) return new TextDecoder().decode(body);
   try {
     return parseJson(body);

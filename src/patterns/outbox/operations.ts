@@ -60,7 +60,7 @@ async function consumersTable(consumers: readonly Subscription[]): Promise<LiveT
   const rows = await Promise.all(
     consumers.map(async (consumer) => {
       const { running, results } = consumer.stats();
-      const lag = await consumer.lag().catch(() => null);
+      const lag = await shownLag(consumer);
       const state = !consumer.connected ? "not connected" : consumer.paused ? "paused" : "connected";
       const { done, duplicate, retried, requeued, rejected, dead } = results;
       const group = consumer.group.startsWith("broadcast-") ? "broadcast" : consumer.group;
@@ -73,6 +73,15 @@ async function consumersTable(consumers: readonly Subscription[]): Promise<LiveT
     rows: rows.sort(([a], [b]) => String(a).localeCompare(String(b))),
     empty: "This application consumes no messages.",
   };
+}
+
+/** The lag of a consumer, with that of each partition which has one: `12 (0: 5, 3: 7)`. */
+async function shownLag(consumer: Subscription): Promise<string | number | null> {
+  const partitions = await consumer.lags().catch(() => null);
+  if (partitions === null) return consumer.lag().catch(() => null);
+  const behind = [...partitions].filter(([, lag]) => lag > 0);
+  const sum = behind.reduce((total, [, lag]) => total + lag, 0);
+  return sum === 0 ? 0 : `${sum} (${behind.map(([number, lag]) => `${number}: ${lag}`).join(", ")})`;
 }
 
 async function outboxParts({ admin, active, settings }: OutboxEngine) {

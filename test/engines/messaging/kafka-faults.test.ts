@@ -73,6 +73,39 @@ describe.skipIf(!service("kafka"))("A Kafka broker of its own", () => {
     await client.close();
   });
 
+  it("A message is published and handled with a token of OAUTHBEARER, and a token that is over is refused", async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const now = Math.floor(Date.now() / 1000);
+    // Not signed: the broker of the test takes that.
+    const tokenUntil = (exp: number) => `${part({ alg: "none" })}.${part({ sub: user, iat: now - 1000, exp })}.`;
+    let asked = 0;
+    const token = async () => {
+      asked++;
+      return tokenUntil(now + 3600);
+    };
+    const brokers = [`127.0.0.1:${ports.sasl}`];
+    const client = await connected({
+      connect: () => createKafkaBroker({ brokers, sasl: { mechanism: "OAUTHBEARER", token } }),
+    });
+    const name = uniqueTopic();
+    const seen: unknown[] = [];
+    await client.subscribe(name, {}, ({ value }) => void seen.push(value));
+    await client.publish(name, "through");
+    await until(() => seen.length === 1);
+    expect(asked).toBeGreaterThan(1);
+    await client.close();
+    const over = tokenUntil(now - 500);
+    const broker = await createKafkaBroker({
+      brokers,
+      connectTimeout: 1,
+      sasl: { mechanism: "OAUTHBEARER", token: over },
+    });
+    const failure = (await broker.open().catch((error: unknown) => error)) as MessagingError;
+    await broker.close();
+    expect(failure).toMatchObject({ code: "REFUSED", message: expect.stringContaining("invalid_token") });
+    expect(`${failure.message} ${JSON.stringify(failure)}`).not.toContain(over);
+  });
+
   it("A wrong password, a missing login and an unknown authority are clear errors in bounded time, without the password", async () => {
     const attempt = async (options: object): Promise<MessagingError> => {
       const broker = await createKafkaBroker({ connectTimeout: 1, ...options });

@@ -293,5 +293,10 @@ describe("LogBrokerConfig", () => {
     expect(() => new LogBrokerConfig({ sasl: { ...sasl, password: "" } })).toThrow(
       /^option 'password' in option 'sasl' of LogBrokerConfig must be a non-empty string$/,
     );
+    const bearer = { mechanism: "OAUTHBEARER" as const, token: "secret" };
+    expect(JSON.stringify(new LogBrokerConfig({ sasl: bearer }))).not.toContain("secret");
+    expect(() => new LogBrokerConfig({ sasl: { ...sasl, mechanism: "OAUTHBEARER" } })).toThrow("needs a token");
+    expect(() => new LogBrokerConfig({ sasl: { mechanism: "PLAIN", username: "u" } })).toThrow("needs a password");
+    expect(() => new LogBrokerConfig({ sasl: { ...sasl, ...bearer } })).toThrow("does not go with OAUTHBEARER");
   });
 });

@@ -85,7 +85,7 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
     this.#share = share;
     this.#sink = sink;
     this.#queues = queues;
-    this.#reader = new QueueReader(queues.queue, this);
+    this.#reader = new QueueReader(queues.queue, this, !queues.isSingleActive);
     this.#suspects =
       queues.suspects === null ? null : new AmqpSuspects(queues.suspects, share.turns, this.#reader, this);
   }

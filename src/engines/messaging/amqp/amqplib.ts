@@ -22,6 +22,7 @@ export interface AmqpModel extends Emitter {
 }
 
 export interface AmqpChannel extends Emitter {
+  readonly connection?: { readonly serverProperties?: { readonly version?: unknown } };
   prefetch(count: number): Promise<unknown>;
   assertExchange(name: string, type: string, options?: object): Promise<unknown>;
   assertQueue(name: string, options?: object): Promise<{ readonly queue: string; readonly messageCount: number }>;
@@ -72,6 +73,11 @@ export interface AmqpMessage {
   };
   /** The prefetch that it takes up. Set by our consumer. */
   credit?: Credit;
+}
+
+/** The version of the broker, "3.10.8"; "" if it does not say. */
+export function versionOf({ connection }: AmqpChannel): string {
+  return String(connection?.serverProperties?.version ?? "");
 }
 
 /** Loads the client library, which applications without an AMQP broker do not need. */

@@ -16,7 +16,8 @@ export const amqpFeature: Feature<AmqpFeature> = defineBroker({
   name: "amqp",
   enabledBy: "enableAmqp",
   config: AmqpConfig,
-  openWithin: (config) => config.connectTimeout,
+  // Each node has its turn.
+  openWithin: (config) => config.connectTimeout * 2 * (config.hosts.length + 1) - config.connectTimeout,
   async create(config, { application }) {
     const { createAmqpBroker } = await import("./amqp-broker.js");
     return createAmqpBroker(config, application);

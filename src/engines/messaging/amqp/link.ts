@@ -32,6 +32,8 @@ export class AmqpLink {
   #publishing: Promise<PublishChannel> | null = null;
   /** The error that ended the last connection. Its channels are closed without one. */
   #reason: unknown = null;
+  /** The place of the last node in the list of all. */
+  #node = 0;
   #blocked = false;
   #closed = false;
 
@@ -114,13 +116,7 @@ export class AmqpLink {
   }
 
   async #connect(gone: () => void): Promise<AmqpModel> {
-    const { url, heartbeat, tls } = this.#config;
-    const timeout = milliseconds(this.#config.connectTimeout);
-    const address = new URL(url);
-    if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
-    const options = { noDelay: true, keepAlive: true, timeout, ...tls };
-    // The timeout of the library starts over with each byte: a broker could keep it waiting forever.
-    const model = await connectWithin(timeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
+    const model = await this.#connectInTurn();
     gatherWrites(model);
     surviveHeaders(model);
     this.#reason = null;
@@ -137,6 +133,23 @@ export class AmqpLink {
     });
     model.on("close", gone);
     return model;
+  }
+
+  /** A connection to the node of the last one, or to the next that accepts one. */
+  async #connectInTurn(): Promise<AmqpModel> {
+    const { urls, heartbeat, tls } = this.#config;
+    const timeout = milliseconds(this.#config.connectTimeout);
+    const options = { noDelay: true, keepAlive: true, timeout, ...tls };
+    for (let left = urls.length; ; this.#node = (this.#node + 1) % urls.length) {
+      const address = new URL(urls[this.#node]!);
+      if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
+      try {
+        // The timeout of the library starts over with each byte: a broker could keep it waiting forever.
+        return await connectWithin(timeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
+      } catch (error) {
+        if (--left === 0 || this.#closed) throw error;
+      }
+    }
   }
 
   async #openPublishing(): Promise<PublishChannel> {

@@ -22,6 +22,7 @@ export interface QueueReaderOwner {
 export class QueueReader {
   readonly #queue: string;
   readonly #owner: QueueReaderOwner;
+  readonly #isRenewed: boolean;
   readonly #parked = new Parked<AmqpMessage>({
     keyOf,
     bytesOf: ({ content }) => content.length,
@@ -34,9 +35,11 @@ export class QueueReader {
   #credit: Credit = { parked: 0 };
   #renewing = false;
 
-  constructor(queue: string, owner: QueueReaderOwner) {
+  /** `isRenewed` is false where the place of the only active consumer would go to another process. */
+  constructor(queue: string, owner: QueueReaderOwner, isRenewed: boolean) {
     this.#queue = queue;
     this.#owner = owner;
+    this.#isRenewed = isRenewed;
   }
 
   /** Begins to read, unless it does already. */
@@ -88,7 +91,7 @@ export class QueueReader {
   #openRoom(): void {
     const { prefetch, isTaking } = this.#owner;
     if (this.#credit.parked * 2 < prefetch || !this.#parked.hasRoom || this.#renewing) return;
-    if (this.#tag === null || !isTaking) return;
+    if (this.#tag === null || !isTaking || !this.#isRenewed) return;
     this.#renewing = true;
     this.#renew().then(
       () => {

@@ -1,6 +1,6 @@
 import { ValueError } from "../../../kit/value-error.js";
 import type { ConsumeRequest, OutgoingRecord } from "../broker.js";
-import type { AmqpChannel } from "./amqplib.js";
+import { type AmqpChannel, versionOf } from "./amqplib.js";
 import type { AmqpConfig } from "./config.js";
 import { Delays, destination, destinationHeader } from "./delays.js";
 import type { PublishChannel } from "./link.js";
@@ -9,6 +9,8 @@ export interface ConsumerQueues {
   readonly queue: string;
   /** The queue of messages that may have killed a process; null for a broadcast. */
   readonly suspects: string | null;
+  /** True if the queue delivers to one of its consumers at a time. */
+  readonly isSingleActive: boolean;
 }
 
 /**
@@ -56,6 +58,7 @@ export class Topology {
     const exchange = await this.declareExchange(channel, topic);
     const queue = this.queueOf(topic, group);
     let suspects: string | null = null;
+    const { singleActiveConsumer: isSingleActive = false, arguments: further } = this.#config.topics[topic] ?? {};
     // It ends with the connection, and not with its last consumer: a pause ends that.
     if (broadcast) await channel.assertQueue(queue, { exclusive: true, durable: false });
     else {
@@ -68,7 +71,9 @@ export class Topology {
           ...(deadLetterTopic !== null && { "x-dead-letter-exchange": deadLetterTopic }),
         },
       });
-      await channel.assertQueue(queue, options(queueType));
+      const { durable, arguments: usual } = options(queueType);
+      const own = { ...further, ...usual, ...(isSingleActive && { "x-single-active-consumer": true }) };
+      await channel.assertQueue(queue, { durable, arguments: own });
       await this.delays.bind(channel, "queue", queue);
       suspects = `${queue}:suspects`;
       // Only quorum queues count deliveries.
@@ -76,15 +81,19 @@ export class Topology {
     }
     for (const [pattern, args] of this.#bindingsOf(topic, group))
       await channel.bindQueue(queue, exchange, pattern, args);
-    return { queue, suspects };
+    return { queue, suspects, isSingleActive };
   }
 
   async declareDeadLetters(channel: AmqpChannel, topic: string): Promise<void> {
     if (this.#dead.size > 10_000) this.#dead.clear();
     this.#dead.add(topic);
     await channel.assertExchange(topic, "fanout", { durable: true });
-    // A classic queue: to look at dead letters delivers them, and a quorum queue drops what was delivered too often.
-    await channel.assertQueue(topic, { durable: true, arguments: { "x-queue-type": "classic" } });
+    const type = this.#config.deadLetterQueueType;
+    // To look at dead letters delivers them, and quorum queues of RabbitMQ 4 drop what was delivered 20 times. Earlier ones have
+    // no limit, and do not know this one.
+    const isLimited = type === "quorum" && Number.parseInt(versionOf(channel), 10) >= 4;
+    const args = { "x-queue-type": type, ...(isLimited && { "x-delivery-limit": -1 }) };
+    await channel.assertQueue(topic, { durable: true, arguments: args });
     await channel.bindQueue(topic, topic, "");
   }
 

@@ -3,7 +3,7 @@ import { backoff } from "../../../kit/time/backoff.js";
 import { Deadlines } from "../../../kit/time/deadlines.js";
 import { LoopWatch } from "../../../kit/time/loop-watch.js";
 import { sleep, within } from "../../../kit/time/within.js";
-import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord } from "../broker.js";
+import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord, SeekTarget } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { countIn, frameworkHeaders } from "../headers.js";
 import { handleAlone, workBatch } from "./batch-work.js";
@@ -26,10 +26,15 @@ export interface Subscription {
   /** Takes no further messages until `resume()`. Those under way are finished. */
   pause(): void;
   resume(): void;
-  /** Goes to the oldest message, the end, or the first message of a time, where the broker can. */
-  seek(to: "start" | "end" | Date): Promise<void>;
+  /**
+   * Goes to the oldest message, the end, or the first message of a time, where the broker can. On Kafka also to an offset of a
+   * partition that this process has: `seek({ partition: 0, offset: 42 })`.
+   */
+  seek(to: SeekTarget): Promise<void>;
   /** Messages that the group has not handled yet; null if the broker does not say. */
   lag(): Promise<number | null>;
+  /** The same by the numbers of partitions; null where the broker has none. */
+  lags(): Promise<ReadonlyMap<number, number> | null>;
   stats(): SubscriptionStats;
   /** Finishes the messages under way, gives back the others and leaves the group. */
   close(): Promise<void>;
@@ -145,7 +150,7 @@ export class Consumer implements Subscription {
     this.#source?.resume();
   }
 
-  async seek(to: "start" | "end" | Date): Promise<void> {
+  async seek(to: SeekTarget): Promise<void> {
     const { broker } = this.#parts;
     if (!broker.abilities.seek) throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot seek`);
     if (this.#source?.seek === undefined) throw new MessagingError("UNREACHABLE", "the consumer is not connected");
@@ -157,6 +162,10 @@ export class Consumer implements Subscription {
 
   async lag(): Promise<number | null> {
     return (await this.#source?.lag()) ?? null;
+  }
+
+  async lags(): Promise<ReadonlyMap<number, number> | null> {
+    return (await this.#source?.lags?.()) ?? null;
   }
 
   stats(): SubscriptionStats {

@@ -84,6 +84,12 @@ const consumerOptions = options("a consumer", {
    * runs at a time. Kafka and the memory broker only. Default false.
    */
   transactional: option(is.boolean),
+  /** A short description of the handler, in the AsyncAPI document. Default: the name of its function. */
+  summary: option(is.string),
+  /** The description of the handler, in the AsyncAPI document. */
+  description: option(is.string),
+  /** Leaves the handler out of the AsyncAPI document. Default false. */
+  hidden: option(is.boolean),
 });
 
 /** Options of a consumer. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { milliseconds } from "../../../kit/time/duration.js";
+import type { ConsumeRequest } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import type { LogBrokerConfig } from "./config.js";
 import { FetchClient } from "./fetch/fetch-client.js";
@@ -45,6 +46,8 @@ export class KafkaClients {
   /** The name of this program in the metadata of the offsets that it commits. */
   readonly owner: string = randomUUID();
   readonly #known = new Set<string>();
+  /** Names of static members that are in use, by their groups. */
+  readonly #instances = new Set<string>();
   readonly #thread = new UnpackThread();
   /** Unpacks the records of batches, up to the limit of the configuration. */
   readonly unpack: Unpack;
@@ -121,12 +124,13 @@ export class KafkaClients {
   }
 
   /** A consumer, with `joining` one that can join its group. */
-  consumer(groupId: string, joining?: Joining): KafkaClientConsumer {
+  consumer(groupId: string, joining?: Joining, groupInstanceId: string | null = null): KafkaClientConsumer {
     const sessionTimeout = milliseconds(this.#config.sessionTimeout);
     const rebalanceTimeout = Math.max(sessionTimeout, 60_000);
     const consumer = new this.#library.Consumer({
       ...this.#base(),
       groupId,
+      ...(groupInstanceId !== null && { groupInstanceId }),
       autocommit: false,
       sessionTimeout,
       rebalanceTimeout,
@@ -135,8 +139,24 @@ export class KafkaClients {
         joining?.share(metadata),
     });
     const patience = rebalanceTimeout + joinMargin;
-    joining?.attach(this.#library, consumer, this.connectionPool(patience), patience);
+    joining?.attach(this.#library, consumer, this.connectionPool(patience), patience, groupInstanceId !== null);
     return consumer;
+  }
+
+  /**
+   * The name of a consumer as a static member (KIP-345), which its topic has after a start too; null without one. Each consumer
+   * is a member, so a second one of a topic has another name.
+   */
+  takeInstance({ topic, group, broadcast }: ConsumeRequest): { readonly id: string; free(): void } | null {
+    const { groupInstanceId } = this.#config;
+    if (groupInstanceId === undefined || broadcast) return null;
+    for (let n = 1; ; n++) {
+      const id = `${groupInstanceId}-${topic}${n === 1 ? "" : `-${n}`}`;
+      const key = `${group}/${id}`;
+      if (this.#instances.has(key)) continue;
+      this.#instances.add(key);
+      return { id, free: () => void this.#instances.delete(key) };
+    }
   }
 
   /** Reads messages for a consumer. */
@@ -239,8 +259,15 @@ export class KafkaClients {
       requestTimeout: 30_000,
       retries: 3,
       retryDelay: 250,
-      ...(sasl && { sasl }),
+      ...(sasl && { sasl: sasl.mechanism === "OAUTHBEARER" ? { ...sasl, authBytesValidator: checkToken } : sasl }),
       ...(tls && { tls }),
     };
   }
+}
+
+/** The broker tells of a token that it refuses by bytes in its answer, with which the library would go on. */
+function checkToken(bytes: Buffer, checked: (error: Error | null, bytes?: Buffer) => void): void {
+  const refusal = bytes.toString("utf8", 0, 200);
+  const text = `the Kafka broker refused the token: ${refusal}`;
+  checked(refusal === "" ? null : new MessagingError("REFUSED", text), bytes);
 }

@@ -7,17 +7,22 @@ import { tlsFields } from "../../tls-options.js";
 
 const saslOptions = options("option 'sasl' of LogBrokerConfig", {
   /** The way of authentication. PLAIN sends the password itself: use it with TLS only. */
-  mechanism: option.required(is.oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
-  /** The name of the user. */
-  username: option.required(is.text),
-  /** The password of the user. */
+  mechanism: option.required(is.oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")),
+  /** The name of the user; not for OAUTHBEARER. */
+  username: option(is.text),
+  /** The password of the user; not for OAUTHBEARER. */
   password: option.secret(is.text),
+  /** The token of OAUTHBEARER, or a function that gives one: it is called for each login. Use it with TLS only. */
+  token: option.secret<Token>(is.either<[string, TokenSource]>(is.text, is.function)),
 });
+
+type TokenSource = () => string | Promise<string>;
+type Token = string | TokenSource;
 
 const tlsOptions = options("option 'tls' of LogBrokerConfig", tlsFields);
 
 /** The login to the brokers. */
-export type KafkaSaslOptions = Required<OptionsOf<typeof saslOptions.fields>>;
+export type KafkaSaslOptions = OptionsOf<typeof saslOptions.fields>;
 
 /** TLS of the connections. Certificates and keys are PEM texts, not paths. */
 export type KafkaTlsOptions = OptionsOf<typeof tlsFields>;
@@ -29,11 +34,19 @@ const isAddress: Check<string> = (value) => {
   return port >= 1 && port <= 65_535 ? undefined : "an address: host:port";
 };
 
+const isInstance: Check<string> = (value) =>
+  typeof value === "string" && /^[\w.-]{1,100}$/.test(value) ? undefined : "1 to 100 letters, digits, '.', '_' and '-'";
+
 const fields = {
   /** Brokers to begin with: `["10.0.0.1:9092"]`. Default `["127.0.0.1:9092"]`. */
   brokers: option(is.list(isAddress), ["127.0.0.1:9092"]),
   /** The group of consumers that name none. Default: the application's name, else `stoa`. */
   groupId: option(is.text, "stoa", "the application's name, else `stoa`"),
+  /**
+   * The name of this process in its groups, which no other has and which it keeps when it starts again: it then gets its
+   * partitions back, and the group is not shared again. Default none.
+   */
+  groupInstanceId: option(isInstance),
   /** The name of this program at the brokers. Default "stoa". */
   clientId: option(is.text, "stoa"),
   /** Compression of published batches. Default "none". */
@@ -94,9 +107,16 @@ export class LogBrokerConfig extends Base {
 }
 
 function readSasl(given: EitherSpelling<KafkaSaslOptions>): KafkaSaslOptions {
-  const { password, ...sasl } = saslOptions.read([given]);
-  if (password === undefined) throw new ValueError(`${saslOptions.owner} needs a password`);
-  return { ...sasl, password };
+  const sasl = saslOptions.readGiven([given]) as KafkaSaslOptions;
+  const needed = sasl.mechanism === "OAUTHBEARER" ? (["token"] as const) : (["username", "password"] as const);
+  for (const name of needed)
+    if (sasl[name] === undefined) throw new ValueError(`${saslOptions.owner} needs a ${name} for ${sasl.mechanism}`);
+  const other = (["username", "password", "token"] as const).find(
+    (name) => sasl[name] !== undefined && !(needed as readonly string[]).includes(name),
+  );
+  if (other !== undefined)
+    throw new ValueError(`option '${other}' in ${saslOptions.owner} does not go with ${sasl.mechanism}`);
+  return sasl;
 }
 
 function readTls(given: boolean | EitherSpelling<KafkaTlsOptions>): KafkaTlsOptions | null {

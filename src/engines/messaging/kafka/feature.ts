@@ -1,6 +1,7 @@
 import type { Feature } from "../../../feature/feature.js";
 import type { ConfigOf } from "../../../kit/config-of.js";
 import type { EitherSpelling } from "../../../kit/names.js";
+import { ValueError } from "../../../kit/value-error.js";
 import { defineBroker } from "../define-broker.js";
 import { LogBrokerConfig, type LogBrokerOptions } from "./config.js";
 
@@ -18,7 +19,11 @@ export const logBrokerFeature: Feature<LogBrokerFeature> = defineBroker({
   config: LogBrokerConfig,
   // The client tries each broker several times.
   openWithin: (config) => config.connectTimeout * 4,
-  async create(config, { application }) {
+  async create(config, { application, workers = 1 }) {
+    if (config.groupInstanceId !== undefined && workers > 1) {
+      const text = `option 'groupInstanceId' in LogBrokerConfig names one process, and the application has ${workers} workers`;
+      throw new ValueError(text);
+    }
     const { createKafkaBroker } = await import("./kafka-broker.js");
     return createKafkaBroker(config, application);
   },

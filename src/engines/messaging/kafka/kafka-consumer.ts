@@ -1,6 +1,7 @@
 import { milliseconds } from "../../../kit/time/duration.js";
 import { sleep, within } from "../../../kit/time/within.js";
-import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, SeekTarget } from "../broker.js";
+import { MessagingError } from "../errors.js";
 import type { KafkaClients } from "./clients.js";
 import { Deliveries } from "./deliveries.js";
 import { Fetcher } from "./fetch/fetcher.js";
@@ -9,7 +10,7 @@ import { GroupCommits } from "./group/group-commits.js";
 import { GroupOffsets } from "./group/group-offsets.js";
 import { Joining } from "./group/joining.js";
 import { lost, Membership } from "./group/membership.js";
-import { broadcastStarts, lagOf, nearestOffset, offsetsAt, startsOf } from "./group/offsets.js";
+import { broadcastStarts, checkedOffset, lagsOf, nearestOffset, offsetsAt, startsOf } from "./group/offsets.js";
 import type { KafkaDelivery } from "./kafka-delivery.js";
 import type { KafkaClientConsumer } from "./library.js";
 
@@ -29,6 +30,7 @@ export class KafkaConsumer implements BrokerConsumer {
   readonly #sink: DeliverySink;
   readonly #consumer: KafkaClientConsumer;
   readonly #joining: Joining;
+  readonly #instance: ReturnType<KafkaClients["takeInstance"]>;
   readonly #membership: Membership;
   readonly #assignment: Assignment;
   readonly #commits: GroupCommits;
@@ -54,7 +56,8 @@ export class KafkaConsumer implements BrokerConsumer {
       this.#fail(lost());
     };
     this.#joining = new Joining((isMember) => this.#beforeJoin(isMember), sessionTimeout, silent);
-    this.#consumer = clients.consumer(request.group, this.#joining);
+    this.#instance = clients.takeInstance(request);
+    this.#consumer = clients.consumer(request.group, this.#joining, this.#instance?.id);
     const offsets = new GroupOffsets(clients, this.#consumer, request.topic);
     this.#offsets = offsets;
     const lose = (delivery: KafkaDelivery) => {
@@ -131,12 +134,22 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   async lag(): Promise<number | null> {
-    return this.#ended
-      ? null
-      : lagOf(this.#consumer, this.#offsets, this.#request.topic, (partition) => this.#readUpTo(partition));
+    const lags = await this.lags();
+    return lags && [...lags.values()].reduce((sum, lag) => sum + lag, 0);
   }
 
-  async seek(to: "start" | "end" | Date): Promise<void> {
+  async lags(): Promise<ReadonlyMap<number, number> | null> {
+    return this.#ended
+      ? null
+      : lagsOf(this.#consumer, this.#offsets, this.#request.topic, (partition) => this.#readUpTo(partition));
+  }
+
+  async seek(to: SeekTarget): Promise<void> {
+    if (typeof to === "object" && !(to instanceof Date)) {
+      const { partition, offset } = checkedOffset(to);
+      if (this.#assignment.has(partition)) return this.#moveTo(new Map([[partition, offset]]));
+      throw new MessagingError("LOST", `partition ${partition} of '${this.#request.topic}' is not one of this process`);
+    }
     const targets = await offsetsAt(this.#consumer, this.#request.topic, to);
     await this.#moveTo(new Map(this.#assignment.numbers.map((number) => [number, targets[number] ?? 0n])));
   }
@@ -304,6 +317,7 @@ export class KafkaConsumer implements BrokerConsumer {
 
   #endReading(): void {
     this.#ended = true;
+    this.#instance?.free();
     this.#commits.stop();
     clearTimeout(this.#waiting);
     this.#deliveries.suspects.stop();

@@ -144,7 +144,8 @@ export interface KafkaTransaction {
 export interface KafkaOutgoing {
   readonly topic: string;
   readonly key?: string;
-  readonly value: Buffer;
+  /** Absent for a tombstone. */
+  readonly value?: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   readonly timestamp: bigint;
   readonly partition?: number;

@@ -1,16 +1,22 @@
 import type { IncomingRecord, OutgoingRecord } from "../broker.js";
+import { frameworkHeaders, isTombstone } from "../headers.js";
 import type { KafkaOutgoing } from "./library.js";
 
 /** The header with the id of a message. */
 export const idHeader = "stoa-id";
 
 export function messageOf(record: OutgoingRecord): KafkaOutgoing {
-  const { topic, key, id, headers, body, timestamp } = record;
+  const { topic, key, id, body, timestamp } = record;
+  const headers: Record<string, string> = { ...record.headers, [idHeader]: id };
+  const isNull = isTombstone(record);
+  if (isNull) delete headers[frameworkHeaders.contentType];
   return {
     topic,
     ...(key !== null && { key }),
-    value: Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-    headers: { ...headers, [idHeader]: id },
+    ...(!isNull && {
+      value: Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    }),
+    headers,
     timestamp: BigInt(timestamp),
   };
 }

@@ -9,6 +9,7 @@ const passing =
 export function kafkaError(error: unknown, address: string): MessagingError {
   if (error instanceof MessagingError) return error;
   const inner = innermost(error);
+  if (inner instanceof MessagingError) return inner;
   const {
     message = String(inner),
     code,

@@ -1,4 +1,4 @@
-import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink } from "../broker.js";
+import type { BrokerConsumer, ConsumeRequest, Delivery, DeliverySink, SeekTarget } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { Parked } from "../parked.js";
 import type { GroupMember, MemoryGroup, StoredRecord } from "./memory-group.js";
@@ -94,7 +94,10 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
     return this.#group.waiting + this.#group.unsettled;
   }
 
-  async seek(to: "start" | "end" | Date): Promise<void> {
+  async seek(to: SeekTarget): Promise<void> {
+    if (typeof to === "object" && !(to instanceof Date)) {
+      throw new MessagingError("UNSUPPORTED", "the memory broker has no partitions to seek in");
+    }
     this.#hub.rewind(this.#request.topic, this.#request.group, to);
   }
 

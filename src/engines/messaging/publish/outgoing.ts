@@ -3,11 +3,12 @@ import { nodeCrypto } from "../../../kit/node-modules.js";
 import { type Check, is } from "../../../kit/options.js";
 import { milliseconds } from "../../../kit/time/duration.js";
 import type { Span } from "../../../kit/tracer.js";
+import { ValueError } from "../../../kit/value-error.js";
 import type { OutgoingRecord } from "../broker.js";
 import { frameworkHeaders, readHeaders } from "../headers.js";
 import type { Topic } from "../topic.js";
 import { injectTrace } from "../trace.js";
-import { checkOutgoing, encodeValue } from "../values.js";
+import { checkOutgoing, encodeValue, tombstone } from "../values.js";
 
 const isKey: Check<string | null> = (value) =>
   value === null || (typeof value === "string" && value.length <= 1000)
@@ -26,6 +27,8 @@ const publishOptions = options("publish()", {
   delay: option.duration(0, 0, "365d"),
   /** The id, for a program that has one: consumers that are idempotent handle each id once. Default: a new UUID. */
   id: option(isId),
+  /** True publishes the value null as a tombstone, which deletes its key from a compacted topic. Default false. */
+  tombstone: option(is.boolean, false),
 });
 
 export type PublishOptions = OptionsOf<typeof publishOptions.fields>;
@@ -55,7 +58,11 @@ export function outgoing(
   const given = options === undefined ? nothing : publishOptions.readGiven([options], `publish('${topic.name}')`);
   const headers = readHeaders(given.headers);
   injectTrace(headers, span);
-  const { body, contentType } = encodeValue(value);
+  const { body, contentType } = given.tombstone ? tombstone(value) : encodeValue(value);
+  if (given.tombstone) {
+    if (given.key == null) throw new ValueError(`a tombstone of '${topic.name}' needs the key that it deletes`);
+    headers[frameworkHeaders.contentType] = contentType;
+  }
   headers[frameworkHeaders.contentType] ??= contentType;
   const record: OutgoingRecord = {
     topic: topic.name,

@@ -1,6 +1,6 @@
 import type { IncomingRecord } from "../../broker.js";
 import { foreignId, foreignTime } from "../../foreign.js";
-import { frameworkHeaders } from "../../headers.js";
+import { frameworkHeaders, noValue } from "../../headers.js";
 import { idHeader } from "../records.js";
 import { type ByteReader, CorruptError } from "./byte-reader.js";
 
@@ -64,6 +64,9 @@ export class BatchRecords {
       if (name === idHeader) id = foreignId(text);
       else headers[name.toLowerCase()] = text;
     }
+    if (bodySize < 0) headers[frameworkHeaders.contentType] = noValue;
+    else if (bodySize === 0 && headers[frameworkHeaders.contentType] === noValue)
+      delete headers[frameworkHeaders.contentType];
     if (reader.position !== end) throw new CorruptError("a record has another length than it says");
     const { topic, partition } = this.#head;
     // The place of a foreign message is as good as an id: it stays the same.

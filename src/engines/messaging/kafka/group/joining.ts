@@ -15,6 +15,8 @@ const cooperative = "cooperative-sticky";
 /** Members stop the work of all partitions before they join. Earlier versions of Stoa know this one alone. */
 const eager = "roundrobin";
 
+const stay = (_connection: unknown, _group: string, _members: unknown, ended: (error: null) => void) => ended(null);
+
 /**
  * The part of a consumer in the sharing of its group: it names its partitions when it joins, and shares those of all if it
  * leads the group. The broker chooses a protocol that all members know. The library knows one only, and joins in the turn in
@@ -75,7 +77,13 @@ export class Joining {
    * Takes part in the requests of a consumer. Those that wait for other members use the connections of `pool`, for `patience`
    * milliseconds at most.
    */
-  attach({ kGetApi }: KafkaLibrary, consumer: KafkaClientConsumer, pool: KafkaConnectionPool, patience: number): void {
+  attach(
+    { kGetApi }: KafkaLibrary,
+    consumer: KafkaClientConsumer,
+    pool: KafkaConnectionPool,
+    patience: number,
+    isStatic = false,
+  ): void {
     this.#consumer = consumer;
     this.#pool = pool;
     // The library can forget a request whose connection ends before it is sent. The timer keeps the process, too: a program that does nothing but
@@ -88,6 +96,8 @@ export class Joining {
     const apis: Readonly<Record<string, (api: never) => unknown>> = {
       JoinGroup: (api: KafkaJoinApi) => this.#over(consumer, this.#waiting(api)),
       SyncGroup: (api: KafkaGroupApi) => this.#waiting(api),
+      // A static member stays one when it ends: it comes back, or its session ends.
+      ...(isStatic && { LeaveGroup: () => stay }),
     };
     consumer[kGetApi] = (name, found) => {
       const over = apis[name];

@@ -1,3 +1,5 @@
+import { ValueError } from "../../../../kit/value-error.js";
+import type { PartitionOffset } from "../../broker.js";
 import type { KafkaClientConsumer } from "../library.js";
 import type { Start } from "./assignment.js";
 import type { Committed, GroupOffsets } from "./group-offsets.js";
@@ -6,21 +8,32 @@ import { readProgress } from "./progress.js";
 /** Timestamps that stand for the two ends of a partition. */
 const ends = { start: -2n, end: -1n } as const;
 
-/** Messages of a topic that the group has not handled yet. `readUpTo` knows more of a partition than the group's offset. */
-export async function lagOf(
+/**
+ * Messages of each partition that the group has not handled yet. `readUpTo` knows more of a partition than the group's offset.
+ */
+export async function lagsOf(
   consumer: KafkaClientConsumer,
   offsets: GroupOffsets,
   topic: string,
   readUpTo: (partition: number) => bigint,
-): Promise<number> {
+): Promise<Map<number, number>> {
   const last = (await consumer.listOffsets({ topics: [topic], timestamp: ends.end })).get(topic) ?? [];
   const partitions = last.map((_, partition) => partition);
   const committed = await offsets.fetch(partitions, { stable: false });
   const first = (await consumer.listOffsets({ topics: [topic], timestamp: ends.start })).get(topic) ?? [];
-  return last.reduce((sum, end, partition) => {
-    if (readUpTo(partition) >= end) return sum;
-    return sum + Number(end - (committed.get(partition)?.offset ?? first[partition] ?? end));
-  }, 0);
+  return new Map(
+    last.map((end, partition) => {
+      if (readUpTo(partition) >= end) return [partition, 0];
+      return [partition, Number(end - (committed.get(partition)?.offset ?? first[partition] ?? end))];
+    }),
+  );
+}
+
+/** An offset that a program has given. One that the partition does not have leads to the nearest. */
+export function checkedOffset({ partition, offset }: PartitionOffset): { partition: number; offset: bigint } {
+  if (Number.isSafeInteger(partition) && (typeof offset === "bigint" || Number.isSafeInteger(offset)) && offset >= 0)
+    return { partition, offset: BigInt(offset) };
+  throw new ValueError("seek() takes 'start', 'end', a Date, or the numbers { partition, offset }");
 }
 
 /** The offsets of all partitions at a place of the topic. */
