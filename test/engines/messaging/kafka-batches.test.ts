@@ -2,6 +2,7 @@ import { crc32c, createRecordsBatch } from "@platformatic/kafka";
 import type { MessagingError } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import type { IncomingRecord } from "../../../src/engines/messaging/broker.js";
+import { noValue } from "../../../src/engines/messaging/headers.js";
 import { RecordBatches, Unreadable } from "../../../src/engines/messaging/kafka/fetch/batches.js";
 import { ByteReader } from "../../../src/engines/messaging/kafka/fetch/byte-reader.js";
 import { readFetchResponse } from "../../../src/engines/messaging/kafka/fetch/response.js";
@@ -89,7 +90,10 @@ describe("batches of records", () => {
           record: {
             id: `${topic}-0-${firstOffset + BigInt(place)}`,
             key: key?.toString() ?? null,
-            headers: Object.fromEntries([...headers].map((pair) => pair.map(String))),
+            headers: {
+              ...Object.fromEntries([...headers].map((pair) => pair.map(String))),
+              ...(value === undefined && { "content-type": noValue }),
+            },
             body: Uint8Array.from(value ?? []),
             timestamp: Number(timestamp),
           },

@@ -219,11 +219,11 @@ describe.skipIf(!address)("Reading from Kafka", () => {
     await foreign().send({ messages: [{ topic: name, value: undefined as never }] });
     const client = await open();
     const seen: unknown[] = [];
-    await client.subscribe(name, { from: "start" }, ({ id, key, headers, bytes }) => {
-      seen.push({ id, key, headers, size: bytes.length });
+    await client.subscribe(name, { from: "start" }, ({ id, key, isTombstone, bytes }) => {
+      seen.push({ id, key, isTombstone, size: bytes.length });
     });
     await until(() => seen.length === 1);
-    expect(seen).toEqual([{ id: `${name}-0-0`, key: null, headers: {}, size: 0 }]);
+    expect(seen).toEqual([{ id: `${name}-0-0`, key: null, isTombstone: true, size: 0 }]);
   });
 
   it("A consumer waits for the broker of its group, which a new cluster has only after a while", async () => {

@@ -10,6 +10,7 @@ import { assign, remove, save } from "../../../orm/run/persist.js";
 import { exists } from "../../../orm/run/read.js";
 import { stateOf, type Values } from "../../../orm/run/state.js";
 import { versionColumn } from "../../../orm/run/version.js";
+import { maxIssues } from "../../../validation/issues.js";
 import type { GraphqlContext } from "../context.js";
 import { GraphQLError } from "../graphql-js.js";
 import type { ExposedModel } from "./exposed-model.js";
@@ -41,7 +42,7 @@ export class Input {
   read(given: unknown): Values {
     // Scalars have made dates and big integers of what the client sent; the checks take JSON.
     const text = JSON.stringify(given, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
-    const body: JsonBody | undefined = readJsonBody(Buffer.from(text), this.#exactly);
+    const body: JsonBody | undefined = readJsonBody(Buffer.from(text), this.#exactly, maxIssues);
     const result = body === undefined ? invalidJson : readFields(this.#fields, body);
     if ("value" in result) return result.value;
     const [first] = result.issues;

@@ -141,7 +141,8 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
 
   async lag(): Promise<number | null> {
     if (this.#ended) return null;
-    const names = Object.values(this.#queues).filter((name) => name !== null);
+    const { queue, suspects } = this.#queues;
+    const names = suspects === null ? [queue] : [queue, suspects];
     const counts = await this.#share.link.onChannel((channel) =>
       Promise.all(names.map((name) => channel.checkQueue(name))),
     );
