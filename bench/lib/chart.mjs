@@ -2,6 +2,7 @@
 const stoa = 'fill="#3b6ea5"';
 const others = 'fill="#b4b8bd"';
 const limit = 'fill="none" stroke="#3b6ea5" stroke-dasharray="4 2"';
+const dark = `<style>@media (prefers-color-scheme: dark) { rect:first-of-type { fill: #1b1b1f } text { fill: #ddd; stroke: #1b1b1f } line { stroke: #aaa } }</style>`;
 const barHeight = 16;
 const left = 110;
 const width = 560;
@@ -29,6 +30,7 @@ export function toSvg({ workloads, special, database, base }) {
   parts.push(text(left, 20, `Requests per CPU time, ${base} = 1`, "bold"));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + 130}" height="${y}" font-family="sans-serif" font-size="12">
 <title>Requests per CPU time, ${base} = 1</title>
+${dark}
 <rect width="100%" height="100%" fill="#fff"/>
 ${parts.join("\n")}
 </svg>

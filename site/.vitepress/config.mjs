@@ -23,6 +23,9 @@ function adapted(markdown) {
   });
 }
 
+/** A portico: a roof on three columns. */
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="#3b6ea5"><path d="M8 1 15 5H1zM2 13h12v2H2zM3 6h2v6H3zM7 6h2v6H7zM11 6h2v6h-2z"/></svg>`;
+
 const sections = contents();
 const reference = referencePages().map(({ name, file }) => ({
   text: name,
@@ -33,6 +36,7 @@ export default {
   title: "Stoa",
   description: "A batteries-included web framework for TypeScript on Node.js",
   lang: "en",
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   srcDir: "../docs",
   outDir: "dist",
   rewrites: { "README.md": "index.md" },

@@ -23,6 +23,16 @@ export function describeError(error: unknown): ErrorDescription {
   };
 }
 
+/** The key of a text that tells what to do about an error that no handler has caught. It is shown in debug mode only. */
+export const cure: unique symbol = Symbol.for("stoa.cure");
+
+/** The cure that the class of an error knows. */
+export function cureOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const text = read(error, cure);
+  return typeof text === "string" ? text : undefined;
+}
+
 /** The `cause` of an error; undefined when it has none or does not give it. */
 export function causeOf(error: unknown): unknown {
   if (typeof error !== "object" || error === null) return undefined;
@@ -60,7 +70,7 @@ export function isInstance<T>(value: unknown, type: abstract new (...args: never
 
 const failed = Symbol("failed");
 
-function read(object: object, key: string): unknown {
+function read(object: object, key: string | symbol): unknown {
   try {
     return Reflect.get(object, key);
   } catch {

@@ -1,3 +1,5 @@
+import { cure } from "../errors/describe.js";
+
 /** The model does not have the field, lookup, order or alias. Nothing was sent to the database. */
 export class FieldError extends Error {
   override name = "FieldError";
@@ -6,6 +8,11 @@ export class FieldError extends Error {
 /** `get` found no row. Every model has its own subclass: `Book.DoesNotExist`. */
 export class DoesNotExist extends Error {
   override name = "DoesNotExist";
+
+  /** @internal */
+  get [cure](): string {
+    return "To answer 404, use getOr404() in place of get(), or orNotFound().";
+  }
 }
 
 /** `get` found more than one row. Every model has its own subclass: `Book.MultipleObjectsReturned`. */

@@ -1,4 +1,4 @@
-import { isInstance } from "../errors/describe.js";
+import { cureOf, isInstance } from "../errors/describe.js";
 import { HttpError } from "../errors/http-error.js";
 import { pacedKind } from "../errors/paced.js";
 import { type ErrorPage, renderError } from "../errors/pages/render.js";
@@ -78,7 +78,9 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
     } else if (isAbortOf(request, error)) {
       settings.logger.debug(`${request.method} ${request.path} was aborted`);
     } else {
-      settings.logger.error(`${request.method} ${request.path} failed`, { error, ...fields });
+      const cure = settings.debug ? cureOf(error) : undefined;
+      const more = cure === undefined ? fields : { ...fields, cure };
+      settings.logger.error(`${request.method} ${request.path} failed`, { error, ...more });
     }
     return renderError(request, error, { debug: settings.debug, handler, page });
   }

@@ -1,4 +1,4 @@
-import { describeError } from "../errors/describe.js";
+import { causesOf, describeError } from "../errors/describe.js";
 import { sourceExcerpt } from "../errors/pages/source-excerpt.js";
 import { type StackFrame, stackFrames } from "../errors/pages/stack-frames.js";
 import { ValueError } from "../kit/value-error.js";
@@ -55,8 +55,9 @@ function titleOf(error: Error): string {
   return `${error.name}: ${error.message || (error as NodeJS.ErrnoException).code || "no message"}`;
 }
 
+/** An error of several is quoted by any of them, or by the cause of one. */
 function isQuoted(error: Error, text: string): boolean {
-  const parts = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
+  const parts = error instanceof AggregateError ? error.errors.flatMap((part) => [part, ...causesOf(part)]) : [error];
   return parts.some((part) => part instanceof Error && part.message !== "" && text.includes(part.message));
 }
 

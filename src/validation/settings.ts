@@ -102,9 +102,8 @@ function sourcesOf(folder: string, env: NonNullable<SettingsOptions["env"]>): So
   return found;
 }
 
-/** Only names in files are suggested: an environment has a hundred others. */
 function nearMiss(name: string, sources: readonly Source[], names: readonly string[] = []): string {
-  const others = sources.slice(1).flatMap(([, values]) => Object.keys(values));
+  const others = sources.flatMap(([, values]) => Object.keys(values));
   return didYouMean(
     name,
     others.filter((other) => !names.includes(other)),

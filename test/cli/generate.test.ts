@@ -39,7 +39,7 @@ describe("stoa generate and stoa shell", slow, () => {
     expect(await generate("route", "order-line")).toBe(
       "wrote src/order-line-routes.ts\nwrote test/order-line-routes.test.ts\n",
     );
-    expect(await generate("job", "send invoice")).toBe("wrote src/send-invoice-job.ts\n");
+    expect(await generate("job", "send-invoice")).toBe("wrote src/send-invoice-job.ts\n");
     expect(await generate("saga", "refund")).toBe("wrote src/refund-saga.ts\n");
     expect((await project.stoa(["migrate", "make"])).stdout).toContain("create table order_lines");
     expect(await generate("migration", "fill-totals")).toBe("wrote migrations/0002_fill_totals.ts\n");
@@ -95,7 +95,8 @@ twice(21)
     expect(await told("modle", "Book")).toContain("there is no kind 'modle'");
     expect(await told("modle", "Book")).toContain("did you mean 'model'?");
     expect(await told()).toContain("stoa generate needs KIND and NAME: model, route, job, saga, migration");
-    expect(await told("migration")).toContain("the name must begin with a letter");
+    expect(await told("migration")).toContain("stoa generate migration needs NAME");
+    expect(await told("model", "order line")).toContain('not "order line"');
     expect(await told("route", "../x")).toContain('not "../x"');
   });
 });

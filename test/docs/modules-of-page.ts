@@ -9,6 +9,7 @@
  * - `<!-- not compiled: why -->`: the next block is neither compiled nor run
  *
  * A block whose first line is a comment with a file name is that file. What a block imports is not imported above it again.
+ * Where the hidden code has made `app`, a block that shows this line does not run it again.
  */
 export interface PageModule {
   /** Path in the folder of the page. */
@@ -18,13 +19,14 @@ export interface PageModule {
   lines: number[];
   /** False if a block is marked as not run. */
   runs: boolean;
-  /** Names that the last block uses, that hidden code imports, and that no block up to here shows the import of. */
+  /** Names that the last block uses, and that only hidden code imports; `app` is such a name. */
   notShown: string[];
 }
 
 const parts = /^ *```(\w*)\n(.*?)^ *```$|^ *<!-- (setup|continues|file|not run|not compiled)\b(.*?)-->$/gms;
 const nameOfFile = /^ *\/\/ ([\w./-]+\.ts)\n/;
 const importLine = /^( *import (?:type )?)\{ (.*) \}( from ".*";)$/;
+const appLine = /^ *(?:export )?const app = new App\(.*\);$/;
 
 export function modulesOfPage(markdown: string): PageModule[] {
   const modules: PageModule[] = [];
@@ -46,14 +48,17 @@ export function modulesOfPage(markdown: string): PageModule[] {
     } else if (marker === "file") modules.push(module(first!.trim(), new Code().add(hidden, line + 1), false, []));
     else if (language === "ts" && isLeftOut) [isLeftOut, runs] = [false, true];
     else if (language === "ts") {
-      if (continues) runs &&= modules.pop()!.runs;
+      const previous = continues && modules.pop()!;
+      if (previous) runs &&= previous.runs;
       const texts = block!.trimEnd().split("\n");
-      for (const name of importedBy(texts)) shown.add(name);
+      for (const name of givenBy(texts)) shown.add(name);
       const before = continues ? code.copy().add(continues.hidden, continues.line) : setup.copy();
-      const notShown = importedBy(before.texts).filter((name) => !shown.has(name) && uses(block!, name));
-      code = before.withoutImports(importedBy(texts)).add(texts, line + 1);
+      const notShown = givenBy(before.texts).filter((name) => !shown.has(name) && uses(block!, name));
+      code = before
+        .withoutImports(importedBy(texts))
+        .add(before.texts.some(isApp) ? texts.map((text) => (isApp(text) ? "" : text)) : texts, line + 1);
       const name = continues ? undefined : nameOfFile.exec(block!)?.[1];
-      modules.push(module(name ?? `line-${line}.ts`, code, runs, notShown));
+      modules.push(module(name ?? `line-${line}.ts`, code, runs, [...(previous?.notShown ?? []), ...notShown]));
       [continues, runs] = [undefined, true];
     }
   }
@@ -62,6 +67,15 @@ export function modulesOfPage(markdown: string): PageModule[] {
 
 function module(name: string, { texts, lines }: Code, runs: boolean, notShown: string[]): PageModule {
   return { name, code: [...texts, "export {};"].join("\n"), lines: [...lines, lines.at(-1) ?? 0], runs, notShown };
+}
+
+/** The imported names, and the application. */
+function givenBy(texts: string[]): string[] {
+  return [...importedBy(texts), ...(texts.some(isApp) ? ["app"] : [])];
+}
+
+function isApp(text: string): boolean {
+  return appLine.test(text);
 }
 
 /** The names that lines of code import. */

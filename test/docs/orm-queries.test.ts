@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { App, type Database, openDatabase } from "stoa";
+import { type Database, openDatabase } from "stoa";
 import { bindDatabase, createTables } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeBlocks, withoutSpace } from "./code-in-markdown.js";
@@ -59,8 +59,7 @@ describe("the page on further queries", () => {
   });
 
   it("The documented route returns pages by key", async () => {
-    const app = new App();
-    routes(app);
+    const app = routes();
     const response = await app.request("/books?order=-author__name&size=1");
     const first = (await response.json()) as { items: { title: string }[]; next: string };
     expect(first.items).toHaveLength(1);

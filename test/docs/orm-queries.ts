@@ -1,4 +1,4 @@
-import type { App } from "stoa";
+import { App } from "stoa";
 import { count, F, field, Model, max, median, QuerySet, truncate } from "stoa/orm";
 
 /** The code of docs/orm-queries.md: every line of it stands here, where it is compiled and, by its test, run. */
@@ -99,13 +99,15 @@ export async function relatedValues() {
   ] as const;
 }
 
-export function routes(app: App): void {
+export function routes(): App {
+  const app = new App();
   app.get("/books", ({ query }) =>
     Book.objects
       .filterFrom(query, ["year__gte", "author__name__icontains"])
       .orderFrom(query.get("order"), ["year", "title", "author__name"])
       .pageFrom(query, { by: "key", size: 20, maxSize: 50 }),
   );
+  return app;
 }
 
 export async function timeZones() {

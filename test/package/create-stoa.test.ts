@@ -146,7 +146,7 @@ class Application {
     const image = `${this.folder}-image`;
     await mkdir(image);
     const dockerfile = await readFile(join(this.folder, "Dockerfile"), "utf8");
-    for (const [, instruction, rest] of dockerfile.matchAll(/^(\S+) (.*)$/gm))
+    for (const [, instruction, rest] of dockerfile.matchAll(/^([A-Z]+) (.*)$/gm))
       await this.#follow(instruction!, rest!, image);
     this.folder = image;
   }
@@ -170,6 +170,8 @@ class Application {
       expect(compile(this.folder)).toEqual([]);
       return;
     }
+    const folder = join(this.folder, "node_modules/@electric-sql");
+    if (command === "rm -rf node_modules/@electric-sql") return rm(folder, { recursive: true, force: true });
     // The packages are linked already.
     expect(["npm ci", "npm prune --omit=dev"]).toContain(command);
     if (command === "npm ci") return;

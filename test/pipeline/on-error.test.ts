@@ -1,11 +1,20 @@
 import { describe, expect, it } from "vitest";
+import {
+  ForeignKeyViolation,
+  NotNullViolation,
+  ProgrammingError,
+  UniqueViolation,
+} from "../../src/engines/db/errors.js";
 import { httpError } from "../../src/errors/http-error.js";
 import { overloaded, unavailable } from "../../src/errors/paced.js";
+import { developmentPage } from "../../src/errors/pages/development-page.js";
 import { Request } from "../../src/http/request.js";
 import type { RequestSource } from "../../src/http/source.js";
 import type { Logger } from "../../src/kit/logger.js";
+import { DoesNotExist } from "../../src/orm/errors.js";
 import { ExceptionHandlers } from "../../src/pipeline/exceptions.js";
 import { createOnError } from "../../src/pipeline/on-error.js";
+import { fakeSource } from "../http/fake-source.js";
 
 const source = { method: "GET", path: "/x", search: "", body: null, header: () => undefined };
 
@@ -32,6 +41,32 @@ function logged(...fails: ((request: Request) => unknown)[]): string[] {
 }
 
 describe("the log of a failed request", () => {
+  it("In debug mode the log and the page of an error that nothing caught name the helper that answers it", () => {
+    const errors = [
+      new UniqueViolation("taken", { sqlstate: "23505" }),
+      new ForeignKeyViolation("in use", { sqlstate: "23503" }),
+      new DoesNotExist("no such book"),
+      new ProgrammingError('relation "x" does not exist', { sqlstate: "42P01" }),
+      new NotNullViolation("null", { sqlstate: "23502" }),
+    ];
+    const cures = (debug: boolean) =>
+      errors.map((error) => {
+        let cure: unknown;
+        const logger = { error: (_message: string, fields: { cure?: unknown }) => void (cure = fields.cure) };
+        const onError = createOnError(new ExceptionHandlers(), { debug, logger: logger as never }, null);
+        void onError(new Request(source as unknown as RequestSource), error, "async");
+        return cure;
+      });
+    const [unique, key, missing, table, other] = cures(true);
+    expect(unique).toContain("orConflict()");
+    expect(key).toBe(unique);
+    expect(missing).toContain("getOr404()");
+    expect(table).toContain("npx stoa migrate up");
+    expect(other).toBeUndefined();
+    expect(cures(false)).toEqual(Array(5).fill(undefined));
+    expect(developmentPage(new Request(fakeSource("GET", "/", [])), errors[0])).toContain(unique);
+  });
+
   it("A fault of the handler is logged as an error, also if the client has disconnected", () => {
     expect(logged(() => new Error("fault"))).toEqual(["error GET /x failed"]);
     const fault = (request: Request): Error => {

@@ -79,6 +79,9 @@ it("All missing and wrong settings are in one message, without their values", as
       "  MAIL_LIMIT: Invalid input: expected number, received string",
     ].join("\n"),
   );
+  expect(messageOf(() => defineSettings(Settings, { folder: "/nonexistent", env: { DATABASE_ULR: "x" } }))).toContain(
+    "DATABASE_URL: not set; did you mean 'DATABASE_ULR'?",
+  );
   expect(messageOf(() => defineSettings(Settings, { folder: "/nonexistent", env: {} }))).toContain(
     "(looked in the environment; there is no .env file in /nonexistent):",
   );

@@ -1,7 +1,7 @@
 import type { Phase } from "../../feature/host.js";
 import { Response } from "../../http/response.js";
 import { nodeOs } from "../../kit/node-modules.js";
-import { describeTransport } from "../../server/choose-transport.js";
+import { transportName } from "../../server/choose-transport.js";
 import type { CheckOutcome, CheckSettings, HealthProbe, HealthStatus, RegisteredCheck } from "./check.js";
 import type { HealthCheckConfig } from "./config.js";
 import { type HealthChecks, lifecycleCheck } from "./health-checks.js";
@@ -12,7 +12,7 @@ export interface HealthReport {
   readonly timestamp: string;
   readonly checks: Readonly<Record<string, CheckOutcome>>;
   readonly uptime_seconds: number;
-  /** The transport that serves, and why it is not the native one. */
+  /** The transport that serves. */
   readonly transport?: string;
   readonly name?: string;
   readonly version?: string;
@@ -36,7 +36,7 @@ export async function healthReport(
     timestamp: new Date().toISOString(),
     checks: own ? { [lifecycleCheck]: own, ...asked.checks } : asked.checks,
     uptime_seconds: Math.round(process.uptime() * 1000) / 1000,
-    ...(settings.transport !== undefined && { transport: describeTransport(settings.transport) }),
+    ...(settings.transport !== undefined && { transport: transportName(settings.transport) }),
     ...(settings.name !== undefined && { name: settings.name }),
     ...(config.version !== undefined && { version: config.version }),
     ...(config.includeSystemInfo && probe === null && { system: systemInfo() }),

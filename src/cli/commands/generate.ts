@@ -27,6 +27,7 @@ Examples:
   async run(call) {
     const { args, options, terminal, cwd } = call;
     const [kind = "", name = ""] = args;
+    if (choices.includes(kind) && name === "") throw new ValueError(`stoa generate ${kind} needs NAME`);
     const names = choices.includes(kind) ? namesOf(name) : null;
     if (kind === "migration") {
       const { config } = options;
@@ -52,7 +53,7 @@ Examples:
 });
 
 function namesOf(name: string): Names {
-  if (!/^[A-Za-z][\w -]*$/.test(name)) {
+  if (!/^[A-Za-z][\w-]*$/.test(name)) {
     throw new ValueError(
       `the name must begin with a letter and have letters, digits and dashes, not ${JSON.stringify(name)}`,
     );

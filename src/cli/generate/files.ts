@@ -1,4 +1,4 @@
-/** The spellings of a name: those of `order line`, `OrderLine` and `order-line` are the same. */
+/** The spellings of a name: those of `OrderLine`, `order_line` and `order-line` are the same. */
 export interface Names {
   /** `order-line`: files, paths, jobs, sagas. */
   readonly kebab: string;

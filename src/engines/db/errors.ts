@@ -1,3 +1,5 @@
+import { cure } from "../../errors/describe.js";
+
 /** The contract's RuntimeError: the base class of all errors of the database. */
 export class RuntimeError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
@@ -67,8 +69,16 @@ export class DatabaseError extends RuntimeError {
   }
 }
 
+/** The states that `orConflict` answers with 409: unique, foreign key, exclusion. */
+const conflicts: ReadonlySet<string | null> = new Set(["23505", "23503", "23P01"]);
+
 /** A constraint of the schema does not allow the change. */
-export class IntegrityError extends DatabaseError {}
+export class IntegrityError extends DatabaseError {
+  /** @internal */
+  get [cure](): string | undefined {
+    return conflicts.has(this.sqlstate) ? "To answer 409, put orConflict() of stoa/orm around the call." : undefined;
+  }
+}
 export class UniqueViolation extends IntegrityError {}
 export class NotNullViolation extends IntegrityError {}
 export class ForeignKeyViolation extends IntegrityError {}
@@ -82,7 +92,13 @@ export class DataError extends DatabaseError {}
 export class OperationalError extends DatabaseError {}
 
 /** The statement is wrong: its syntax, a table that does not exist, a missing permission. */
-export class ProgrammingError extends DatabaseError {}
+export class ProgrammingError extends DatabaseError {
+  /** @internal */
+  get [cure](): string | undefined {
+    if (this.sqlstate !== "42P01" || this.message.includes("stoa migrate")) return undefined;
+    return "If a migration creates the table, run npx stoa migrate up.";
+  }
+}
 
 /** A parameter of a type that cannot be sent, or not for the type that the statement expects. */
 export class ParameterTypeError extends DatabaseError {}

@@ -34,7 +34,8 @@ export async function startKvStore(store: KvStore, config: KvStoreConfig, logger
       await store.close();
       throw error;
     }
-    logger.error(`${error.message}; the application starts without it`);
+    const cure = "is the server running, and does app.enableKvstore() have its address and password?";
+    logger.error(`${error.message}; the application starts without it; ${cure}`);
   }
 }
 

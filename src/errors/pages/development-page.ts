@@ -2,7 +2,7 @@ import type { Request } from "../../http/request.js";
 import { escapeHtml } from "../../kit/pages/escape-html.js";
 import { plainFields } from "../../logging/plain.js";
 import { isSecretName, redacted } from "../../logging/secrets.js";
-import { causesOf, describeError, innerErrors, isInstance } from "../describe.js";
+import { causesOf, cureOf, describeError, innerErrors, isInstance } from "../describe.js";
 import { HttpError } from "../http-error.js";
 import { type ListedRoute, notFoundPage, pageOf } from "./not-found-page.js";
 import { stackSection } from "./page-stack.js";
@@ -28,7 +28,7 @@ export function developmentPage(request: Request, error: unknown): string {
     path: shownPath(request),
     heading: name,
     message: message === "" ? "<em>no message</em>" : escapeHtml(message),
-    main: `${stackSection(description)}
+    main: `${cureNote(error)}${stackSection(description)}
 ${propertiesOf(error)}
 ${related(error)}
 ${requestSection(request)}`,
@@ -39,6 +39,11 @@ ${requestSection(request)}`,
 function oneLine(text: string): string {
   const line = text.replace(/\s+/g, " ");
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}
+
+function cureNote(error: unknown): string {
+  const text = cureOf(error);
+  return text === undefined ? "" : `<p class="cure">${escapeHtml(text)}</p>\n`;
 }
 
 /** The properties of an error beside its message, such as `code` or `sqlstate`. */

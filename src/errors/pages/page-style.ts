@@ -13,7 +13,7 @@ h1 { font-size: 1rem; line-height: 1.4; font-weight: 600; color: var(--red); ove
 .message { white-space: pre-wrap; overflow-wrap: anywhere; }
 header .message { font-size: 1.75rem; line-height: 1.3; font-weight: 600; letter-spacing: -0.01em; max-height: 60vh; overflow: auto; }
 em { color: var(--soft); font-style: italic; }
-main > section, main > .note { margin-top: 2.25rem; }
+main > section, main > .note, main > .cure { margin-top: 2.25rem; }
 h2 { font-size: 1.25rem; line-height: 1.4; overflow-wrap: anywhere; }
 h2 + dl { margin-top: 0.75rem; }
 h3 { font-size: 0.8125rem; font-weight: 600; color: var(--soft); margin: 1.5rem 0 0.5rem; }

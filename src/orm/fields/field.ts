@@ -58,10 +58,12 @@ export const field = {
       { version: true },
     ),
 
+  /** A whole number of 16 bits (`smallint`). */
   smallInt: <const O extends NumberOptions<number> = None>(
     options?: Exact<O, NumberOptions<number>>,
   ): ManualColumn<number, number, O, "int"> => column(columnTypes.smallInt, read.ofNumber("field.smallInt", options)),
 
+  /** A whole number of 32 bits (`integer`). */
   int: <const O extends NumberOptions<number> = None>(
     options?: Exact<O, NumberOptions<number>>,
   ): ManualColumn<number, number, O, "int"> => column(columnTypes.int, read.ofNumber("field.int", options)),
@@ -72,6 +74,7 @@ export const field = {
   ): ManualColumn<bigint, bigint | number, O, "bigInt"> =>
     column(columnTypes.bigInt, read.ofNumber("field.bigInt", options)),
 
+  /** A number with a fraction, 64 bits (`double precision`). It is rounded: use `decimal` for money. */
   float: <const O extends NumberOptions<number> = None>(
     options?: Exact<O, NumberOptions<number>>,
   ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read.ofNumber("field.float", options)),
@@ -86,6 +89,7 @@ export const field = {
     return column(columnTypes.decimal(precision, scale), rest);
   },
 
+  /** True or false (`boolean`). */
   bool: <const O extends FieldOptions<boolean> = None>(
     options?: Exact<O, FieldOptions<boolean>>,
   ): ManualColumn<boolean, boolean, O, "bool"> => column(columnTypes.bool, read.plain("field.bool", options)),
@@ -100,10 +104,12 @@ export const field = {
     return column(columnTypes.char(maxLength), rest);
   },
 
+  /** Text of any length (`text`). */
   text: <const O extends TextOptions = None>(
     options?: Exact<O, TextOptions>,
   ): ManualColumn<string, string, O, "text"> => column(columnTypes.text, read.ofText("field.text", options)),
 
+  /** A UUID, as a string (`uuid`). */
   uuid: <const O extends FieldOptions<string> = None>(
     options?: Exact<O, FieldOptions<string>>,
   ): ManualColumn<string, string, O, "uuid"> => column(columnTypes.uuid, read.plain("field.uuid", options)),
@@ -144,6 +150,7 @@ export const field = {
     options?: Exact<O, FieldOptions<string>>,
   ): ManualColumn<string, string, O, "interval"> => column(columnTypes.interval, read.plain("field.interval", options)),
 
+  /** Binary data (`bytea`), as a `Uint8Array`. */
   bytes: <const O extends FieldOptions<Uint8Array> = None>(
     options?: Exact<O, FieldOptions<Uint8Array>>,
   ): ManualColumn<Uint8Array, Uint8Array, O, "bytes"> => column(columnTypes.bytes, read.plain("field.bytes", options)),

@@ -20,6 +20,17 @@ describe("the start of an application with a key-value store", () => {
     await expect(app.start()).rejects.toThrow(`127.0.0.1:${port} is unreachable: connect ECONNREFUSED`);
   });
 
+  it("A start without the store logs what to check", async () => {
+    const app = new App().enableKvstore({ url: `redis://127.0.0.1:${await freePort()}` });
+    const errors: string[] = [];
+    app.logger = { ...silent, error: (message: string) => void errors.push(message) };
+    onTestFinished(() => app.stop());
+    await app.start();
+    expect(errors[0]).toMatch(
+      /ECONNREFUSED.*; is the server running, and does app\.enableKvstore\(\) have its address/,
+    );
+  });
+
   it("A missing package is reported with the command that installs it, and other errors are unchanged", async () => {
     const missing = Object.assign(new Error("Cannot find package 'ioredis' imported from x"), {
       code: "ERR_MODULE_NOT_FOUND",

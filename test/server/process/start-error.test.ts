@@ -70,6 +70,9 @@ describe("startFailure", () => {
     const cause = new AggregateError([systemError("ECONNREFUSED")], "none answered");
     const error = new Error("the broker is unreachable: listen ECONNREFUSED", { cause });
     expect(startFailure(error)).toMatch(/^startup failed: Error: the broker is unreachable: listen ECONNREFUSED \(/);
+    const failed = new Error("connection failed", { cause: systemError("ECONNREFUSED") });
+    const nested = new Error(error.message, { cause: new AggregateError([failed], "no broker") });
+    expect(startFailure(nested)).toMatch(/^startup failed: Error: the broker is unreachable: listen ECONNREFUSED \(/);
     const other = new Error("no database", { cause: new Error("no database", { cause: new Error("no disk") }) });
     expect(startFailure(other)).toMatch(/^startup failed: Error: no database: Error: no disk \(/);
   });
