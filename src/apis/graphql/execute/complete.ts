@@ -1,4 +1,6 @@
 import type { GraphQLLeafType, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo } from "graphql";
+import { findPromises, ignorePromises } from "../../../http/json/json-values.js";
+import { ValueError } from "../../../kit/value-error.js";
 import {
   defaultTypeResolver,
   GraphQLError,
@@ -10,7 +12,7 @@ import {
   isObjectType,
 } from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
-import { abandon } from "./abandon.js";
+import { abandon, leaveRest, takePromises } from "./abandon.js";
 import { executeFields, isThenable } from "./execute-fields.js";
 import { fieldError } from "./field-error.js";
 import { completeLater, Later, LaterList, LaterValue, type Text } from "./later.js";
@@ -54,6 +56,7 @@ function leaf(type: GraphQLLeafType): Complete {
     try {
       serialized = type.serialize(value);
     } catch (error) {
+      takePromises(value);
       // The message shows the value, which is the program's own.
       throw markInternal(error);
     }
@@ -62,8 +65,19 @@ function leaf(type: GraphQLLeafType): Complete {
         `Expected \`${inspect(type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(serialized)}`,
       );
     }
-    return typeof serialized === "string" ? quoted(serialized) : JSON.stringify(serialized);
+    if (typeof serialized === "string") return quoted(serialized);
+    refusePromises(serialized);
+    return JSON.stringify(serialized);
   };
+}
+
+/** JSON.stringify would write a promise as `{}`. */
+function refusePromises(serialized: unknown): void {
+  if (typeof serialized !== "object") return;
+  const { pending } = findPromises(serialized);
+  if (pending.length === 0) return;
+  ignorePromises(pending);
+  throw new ValueError(`${pending[0]!.path} is a promise or a queryset, which a scalar cannot hold`);
 }
 
 function list(itemType: GraphQLOutputType, complete: Complete, selection: Selection): Complete {
@@ -154,8 +168,19 @@ function object(type: GraphQLObjectType, selection: Selection): Complete {
     if (value instanceof Error) throw value;
     if (value === null || value === undefined) return null;
     if (type.isTypeOf) return checkedObject(run, field, path, info, value, type, selection);
-    return executeFields(run, selectedFields(run, type, selection, value), value, path);
+    return executeObject(run, selectedFields(run, type, selection, value), selection, value, path);
   };
+}
+
+function executeObject(
+  run: Run,
+  fields: readonly FieldPlan[],
+  selection: Selection,
+  value: unknown,
+  path: Path | undefined,
+): unknown {
+  leaveRest(run, fields, selection, value);
+  return executeFields(run, fields, value, path);
 }
 
 function checkedObject(
@@ -175,7 +200,7 @@ function checkedObject(
     value,
     () => type.isTypeOf!(value, run.context, info!),
     (isIt) => {
-      if (isIt) return executeFields(run, fields, value, path);
+      if (isIt) return executeObject(run, fields, selection, value, path);
       throw markInternal(
         new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes }),
       );
@@ -191,7 +216,7 @@ function abstract(type: AbstractType, selection: Selection): Complete {
     return decided(run, type, selection, value, decide, (name) => {
       const runtimeType = runtimeTypeOf(run, field, type, name, value);
       if (runtimeType.isTypeOf) return checkedObject(run, field, path, info, value, runtimeType, selection);
-      return executeFields(run, selection.fieldsOf(run, runtimeType), value, path);
+      return executeObject(run, selection.fieldsOf(run, runtimeType), selection, value, path);
     });
   };
 }
