@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { giveWay } from "../kit/time/give-way.js";
 import { WebSocketClosedError } from "./closed-error.js";
 import { BINARY, TEXT } from "./frame-reader.js";
 import { writeFrame } from "./frame-writer.js";
@@ -73,7 +74,7 @@ export class SendQueue {
     if (this.#raw.readyState !== OPEN) return quietly(Promise.reject(closedError()));
     const sending = this.#send(data);
     this.#tell();
-    return sending;
+    return sending === taken ? (giveWay() ?? taken) : sending;
   }
 
   end(): void {

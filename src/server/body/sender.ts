@@ -1,5 +1,6 @@
 import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
 import { latin1Of } from "../../kit/encoding.js";
+import { giveWay } from "../../kit/time/give-way.js";
 import type { Sink } from "../http1/client-socket.js";
 import type { BodyHolder, HeldBody } from "./unread-responses.js";
 
@@ -188,10 +189,10 @@ export class StreamSender implements BodySender {
       if (this.#cancelled) return false;
       if (done) break;
       checkPiece(value);
-      if (value.length === 0) continue;
       if (value.length > sliceSize) await this.#sendSlices(value);
-      else this.#sendPiece(value);
-      if (this.#behind) await this.#room();
+      else if (value.length > 0) this.#sendPiece(value);
+      const turn = this.#behind ? this.#room() : giveWay();
+      if (turn !== null) await turn;
       if (this.#cancelled) return false;
     }
     if (this.#framing === "length" && this.#left > 0) {

@@ -51,6 +51,10 @@ export class UnreadResponses {
   /** Counts the seconds above the bound. */
   #tick = 0;
   #timer: NodeJS.Timeout | null = null;
+  /** Connections were ended in this turn of the event loop. */
+  #freeing = false;
+  /** Work that was delayed until their memory is free. */
+  readonly #delayed = new Set<() => void>();
 
   /** `max` is 0 for no bound. `onEnd` is called for each connection that is ended. */
   constructor(max: number, onEnd: ((code: string) => void) | undefined) {
@@ -106,6 +110,15 @@ export class UnreadResponses {
     if (!holdsAny(waiting)) this.#waiting.delete(client);
   }
 
+  /**
+   * True if work that makes responses has to wait; it is then called later. Node frees the memory of an ended connection in
+   * the next turn of the event loop: a burst of requests within one turn would go beyond any bound.
+   */
+  delays(work: () => void): boolean {
+    if (this.#freeing) this.#delayed.add(work);
+    return this.#freeing;
+  }
+
   #add(client: UnreadClient): Waiting {
     const waiting = { bytes: 0, texts: 0, buffers: [], since: this.#tick };
     this.#waiting.set(client, waiting);
@@ -140,9 +153,20 @@ export class UnreadResponses {
       for (const buffer of buffers) this.#leave(buffer);
       this.#onEnd(responsesUnread);
       client.destroy();
+      if (!this.#freeing) setImmediate(() => this.#freed());
+      this.#freeing = true;
     }
     // Clients that do nothing cause no call of `set`: a timer looks at them while they are too many.
     if (this.#used > this.#max) this.#timer ??= setInterval(() => this.#step(), 1000).unref();
+  }
+
+  #freed(): void {
+    this.#freeing = false;
+    for (const work of this.#delayed) {
+      this.#delayed.delete(work);
+      work();
+      if (this.#freeing) return;
+    }
   }
 
   #step(): void {

@@ -200,6 +200,10 @@ export class Http2Connection implements ExchangeOwner {
     this.#host.unread.release(this, body);
   }
 
+  delays(goOn: () => void): boolean {
+    return this.#host.unread.delays(goOn);
+  }
+
   stalled(): void {
     this.#reset ??= { tick: this.#host.clock.tick, written: this.#traffic.written };
   }

@@ -30,6 +30,8 @@ export interface ExchangeOwner extends StreamExchangeOwner, BodyHolder {
   waits(change: number): void;
   /** A stream was broken off because its client does not take the response. */
   stalled(): void;
+  /** True if a request has to wait for memory; `goOn` is called when there is some. */
+  delays(goOn: () => void): boolean;
   /** No further stream is taken from this connection. */
   makeLast(): void;
 }
@@ -50,7 +52,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
   readonly #watch: StreamWatch;
   /** We have ended the stream before the client has. */
   #cut = false;
-  /** Runs the request: when its body begins, has turned out to be empty, or was waited for long enough. */
+  /** Runs the request: when there is memory, and its body begins, has turned out to be empty, or was waited for long enough. */
   #waiting: (() => void) | null = null;
 
   constructor(owner: ExchangeOwner, stream: ServerHttp2Stream) {
@@ -70,16 +72,15 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
     this.awaitsContinue = expectsContinue && length !== null;
     const isUnlikely = length === 0 || (length === -1 && (head.method === "GET" || head.method === "HEAD"));
+    this.#waiting = () => this.#begin(head, raw);
     if (isUnlikely && !expectsContinue) {
-      this.#waiting = () => this.#begin(head, raw);
       // After a turn of the event loop: if it was blocked, the frame has come but is not read yet.
       setTimeout(() => setImmediate(() => this.#goOn()), endDelay);
     } else if (this.owner.peer.secure && length === null) {
       // TLS hands over each record by itself. A frame that came with this one, and breaks its stream, must not find it closed.
-      this.#waiting = () => this.#begin(head, raw);
       setImmediate(() => this.#goOn());
     } else {
-      this.#begin(head, raw);
+      this.#goOn();
     }
   }
 
@@ -234,10 +235,11 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     stream.on("aborted", () => this.#lost());
   }
 
-  /** Runs a request that waited for its body, unless it was refused meanwhile. */
+  /** Runs a request that waited, unless it was refused meanwhile. */
   #goOn(): void {
     const begin = this.#waiting;
     if (begin === null || this.responded || this.over) return;
+    if (this.owner.delays(() => this.#goOn())) return;
     this.#waiting = null;
     if (this.body?.complete && this.body.arrived === 0) this.body = null;
     begin();

@@ -143,12 +143,14 @@ class Http2Transport implements Transport, ConnectionHost {
       this.#changed();
     };
     socket.on("close", forget);
-    sniff(socket, (isHttp2) => {
+    const decided = (isHttp2: boolean): void => {
+      if (isHttp2 && this.unread.delays(() => decided(true))) return;
       socket.off("close", forget);
       if (isHttp2) this.#acceptHttp2(socket);
       else this.#http1.accept(socket);
       forget();
-    });
+    };
+    sniff(socket, decided);
   }
 
   #acceptHttp2(socket: Duplex): void {

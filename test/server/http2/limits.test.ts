@@ -238,6 +238,33 @@ describe("a slow client of HTTP/2", () => {
     for (const { socket } of clients) socket.destroy();
   });
 
+  it("While the memory of connections that were ended for unread responses is not free, no handler runs", async () => {
+    let handled = 0;
+    let tooSoon = 0;
+    let isFreeing = false;
+    const { address } = await start(
+      () => {
+        handled++;
+        if (isFreeing) tooSoon++;
+        return new Response("x".repeat(50_000));
+      },
+      {
+        ...patient,
+        maxUnreadMemory: 100_000,
+        onAbuse: () => {
+          isFreeing = true;
+          setImmediate(() => (isFreeing = false));
+        },
+      },
+    );
+    const clients = await Promise.all(Array.from({ length: 20 }, () => FrameClient.open(address, [[4, 0]])));
+    // The server reads the requests of all of them in one turn of the event loop.
+    for (const client of clients) client.send(...[1, 3, 5, 7].map((id) => get(id)));
+    await expect.poll(() => handled).toBe(80);
+    expect(tooSoon).toBe(0);
+    for (const { socket } of clients) socket.destroy();
+  });
+
   it("A large body counts as unread whole, from its first part on; bytes that responses share count once", async () => {
     const bytes = Buffer.alloc(500_000);
     const { address, abuses, transport } = await start(

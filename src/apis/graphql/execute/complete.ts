@@ -1,4 +1,6 @@
 import type { GraphQLLeafType, GraphQLObjectType, GraphQLOutputType, GraphQLResolveInfo } from "graphql";
+import { findPromises, ignorePromises } from "../../../http/json/json-values.js";
+import { ValueError } from "../../../kit/value-error.js";
 import {
   defaultTypeResolver,
   GraphQLError,
@@ -11,7 +13,7 @@ import {
   isObjectType,
 } from "../graphql-js.js";
 import { markInternal } from "../internal-errors.js";
-import { abandon, abandonField } from "./abandon.js";
+import { abandon, abandonField, leaveRest, takePromises } from "./abandon.js";
 import { executeFields, isThenable } from "./execute-fields.js";
 import { fieldError } from "./field-error.js";
 import { streamDirective } from "./incremental-directives.js";
@@ -56,6 +58,7 @@ function leaf(type: GraphQLLeafType): Complete {
     try {
       serialized = type.serialize(value);
     } catch (error) {
+      takePromises(value);
       // The message shows the value, which is the program's own.
       throw markInternal(error);
     }
@@ -64,8 +67,19 @@ function leaf(type: GraphQLLeafType): Complete {
         `Expected \`${inspect(type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(serialized)}`,
       );
     }
-    return typeof serialized === "string" ? quoted(serialized) : JSON.stringify(serialized);
+    if (typeof serialized === "string") return quoted(serialized);
+    refusePromises(serialized);
+    return JSON.stringify(serialized);
   };
+}
+
+/** JSON.stringify would write a promise as `{}`. */
+function refusePromises(serialized: unknown): void {
+  if (typeof serialized !== "object") return;
+  const { pending } = findPromises(serialized);
+  if (pending.length === 0) return;
+  ignorePromises(pending);
+  throw new ValueError(`${pending[0]!.path} is a promise or a queryset, which a scalar cannot hold`);
 }
 
 function list(itemType: GraphQLOutputType, complete: Complete, selection: Selection): Complete {
@@ -244,9 +258,13 @@ function executeObject(
   selection: Selection,
   value: unknown,
   path: Path | undefined,
+  known: readonly FieldPlan[] | null = null,
 ): unknown {
-  if (run.parts === null) return executeFields(run, selectedFields(run, type, selection, value), value, path);
-  return executeFields(run, splitFields(run, type, selection, value, path), value, path);
+  const fields =
+    known ??
+    (run.parts === null ? selectedFields(run, type, selection, value) : splitFields(run, type, selection, value, path));
+  leaveRest(run, fields, selection, value);
+  return executeFields(run, fields, value, path);
 }
 
 /** The fields to execute now. */
@@ -287,8 +305,7 @@ function checkedObject(
     value,
     () => type.isTypeOf!(value, run.context, info!),
     (isIt) => {
-      if (isIt && fields !== null) return executeFields(run, fields, value, path);
-      if (isIt) return executeObject(run, type, selection, value, path);
+      if (isIt) return executeObject(run, type, selection, value, path, fields);
       throw markInternal(
         new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes }),
       );

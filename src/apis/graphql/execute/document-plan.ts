@@ -151,6 +151,7 @@ export class DocumentPlan {
 }
 
 class PlannedSelection implements Selection {
+  lookedIn = 0;
   #type: GraphQLObjectType | null = null;
   #fields: readonly FieldPlan[] = [];
   /** The fields for other types than the first one. */

@@ -12,8 +12,11 @@ import type {
 import type { Path } from "./path.js";
 import type { Scalar } from "./scalar-text.js";
 
+let runs = 0;
+
 /** The state of one execution. */
 export class Run {
+  readonly id: number = ++runs;
   errors: GraphQLError[] | null = null;
   /** Promises of resolvers that are not settled yet. */
   #waiting = 0;
@@ -139,6 +142,8 @@ export interface FieldPlan {
 
 /** The fields of one or more selection sets, by the type of the object they are executed on. */
 export interface Selection {
+  /** The execution in which its objects need not be looked at for promises. */
+  lookedIn: number;
   fieldsOf(run: Run, type: GraphQLObjectType): readonly FieldPlan[];
   /** The same with the fields of deferred fragments apart. */
   splitOf(run: Run, type: GraphQLObjectType): SplitFields;
