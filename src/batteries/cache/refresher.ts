@@ -1,7 +1,7 @@
 import { httpError } from "../../errors/http-error.js";
+import { discardBody } from "../../http/discard.js";
 import { addVary } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { discardBody } from "../../http/response.js";
 import type { Run } from "../../pipeline/middleware.js";
 import { onBehalfOf } from "../request-context/request-context.js";
 import { detachedRequest } from "./detached-request.js";

@@ -1,8 +1,9 @@
 import { httpError } from "../../errors/http-error.js";
 import { problemResponse } from "../../errors/pages/problem.js";
+import { discardBody } from "../../http/discard.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { discardBody, Response } from "../../http/response.js";
+import { Response } from "../../http/response.js";
 import { type Duration, milliseconds } from "../../kit/duration.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { storeReply } from "../../pipeline/store-reply.js";

@@ -1,4 +1,5 @@
-import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
+import { stopIterator } from "../../http/discard.js";
+import { type BodyStream, checkPiece } from "../../http/response.js";
 import { latin1Of } from "../../kit/encoding.js";
 import type { Sink } from "../http1/client-socket.js";
 import type { BodyHolder, HeldBody } from "./unread-responses.js";
