@@ -13,7 +13,8 @@ const open = new Set<PassThrough | ReadStream>();
 
 function noted<S extends PassThrough | ReadStream>(stream: S): S {
   open.add(stream);
-  return stream.once("close", () => open.delete(stream));
+  stream.once("close", () => open.delete(stream));
+  return stream;
 }
 
 const missing = () => noted(createReadStream("/no/such/file"));
@@ -80,7 +81,7 @@ const sendTo =
 
 async function running(options: object): Promise<Served> {
   const server = await application().run({ port: 0, exit: false, ...options });
-  return { send: sendTo(server.url), port: (server.address as AddressInfo).port, close: () => server.close() };
+  return { send: sendTo(server.url), port: server.address.port, close: () => server.close() };
 }
 
 const ways: Readonly<Record<string, () => Promise<Served>>> = {
