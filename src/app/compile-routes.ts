@@ -127,11 +127,15 @@ function compileRoute(definition: RouteDefinition, parts: CompileParts, deadline
 function pointing(onError: OnError, definition: RouteDefinition): OnError {
   return (request, error, handler) => {
     const place = definition.place?.();
-    if (place && error instanceof Error && !(error instanceof HttpError)) {
-      const frames = stackFrames(describeError(error));
-      if (frames.every(({ owner }) => owner !== "application")) {
-        error.stack += `\n    at ${ownerOf(definition)} (${place})`;
+    try {
+      if (place && error instanceof Error && !(error instanceof HttpError)) {
+        const frames = stackFrames(describeError(error));
+        if (frames.every(({ owner }) => owner !== "application")) {
+          error.stack += `\n    at ${ownerOf(definition)} (${place})`;
+        }
       }
+    } catch {
+      // A proxy can throw, and a frozen error takes no frame.
     }
     return onError(request, error, handler);
   };

@@ -1,4 +1,6 @@
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
+import { show } from "../kit/options.js";
+import { ValueError } from "../kit/value-error.js";
 import { codeFor, type ErrorCode, errorTable } from "./table.js";
 
 export interface HttpErrorInit {
@@ -29,6 +31,8 @@ export class HttpError extends Error {
       detail ?? errorTable[code as ErrorCode]?.[1] ?? "",
       init.cause === undefined ? undefined : { cause: init.cause },
     );
+    if (!Number.isInteger(status))
+      throw new ValueError(`the status of an HttpError is an integer, not ${show(status)}`);
     this.name = new.target.name;
     this.status = status;
     this.code = code;

@@ -1,3 +1,4 @@
+import { isInstance } from "../errors/describe.js";
 import { ForbiddenError, HttpError } from "../errors/http-error.js";
 import type { Request } from "../http/request.js";
 import { asPromise, isPromise } from "../kit/is-promise.js";
@@ -111,8 +112,8 @@ function judge(result: GuardResult): void {
  * guard that returns nothing is shown to its developer in debug mode.
  */
 function refusal(request: Request, error: unknown): unknown {
-  if (error instanceof HttpError) return error;
-  if (error instanceof GuardMistake && request.host?.debug === true) return error;
+  if (isInstance(error, HttpError)) return error;
+  if (isInstance(error, GuardMistake) && request.host?.debug === true) return error;
   request.host?.logger.error(`a guard of ${request.method} ${request.path} failed`, { error });
   return new ForbiddenError(undefined, { cause: error });
 }

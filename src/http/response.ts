@@ -1,6 +1,7 @@
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
 import { show } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
+import { discardBody, takeErrors } from "./discard.js";
 import { type CookieOptions, serializeCookie } from "./fields/cookies.js";
 import { checkHeader, type HeadersInit, ResponseHeaders } from "./fields/headers.js";
 import { FileBody, type FileOptions } from "./files/file-body.js";
@@ -48,18 +49,24 @@ class BaseResponse {
   /** `type` is the Content-Type, unless the headers of `init` set another. */
   constructor(body?: ResponseBody, init?: ResponseInit | number, type?: string) {
     this.body = body ?? null;
-    this.type =
-      type ?? (body === undefined || body === null ? null : typeof body === "string" ? textType : typeOf(body));
-    if (init === undefined) {
-      this.status = 200;
-    } else if (typeof init !== "object") {
-      this.status = checkStatus(init);
-    } else {
-      this.status = init.status === undefined ? 200 : checkStatus(init.status);
-      if (init.headers) addHeaders(this, init.headers);
-    }
-    if (this.body !== null && isBodiless(this.status)) {
-      throw new ValueError(`a response with status ${this.status} cannot have a body`);
+    if (typeof body === "object" && body !== null) takeErrors(body);
+    try {
+      this.type =
+        type ?? (body === undefined || body === null ? null : typeof body === "string" ? textType : typeOf(body));
+      if (init === undefined) {
+        this.status = 200;
+      } else if (typeof init !== "object") {
+        this.status = checkStatus(init);
+      } else {
+        this.status = init.status === undefined ? 200 : checkStatus(init.status);
+        if (init.headers) addHeaders(this, init.headers);
+      }
+      if (this.body !== null && isBodiless(this.status)) {
+        throw new ValueError(`a response with status ${this.status} cannot have a body`);
+      }
+    } catch (error) {
+      discardBody(this);
+      throw error;
     }
   }
 
@@ -73,9 +80,14 @@ class BaseResponse {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** Sets a header field and replaces earlier values. */
+  /** Sets a header field and replaces earlier values. A body that is a stream is ended if the field is not valid. */
   header(name: string, value: string | number): this {
-    this.headers.set(name, value);
+    try {
+      this.headers.set(name, value);
+    } catch (error) {
+      discardBody(this);
+      throw error;
+    }
     return this;
   }
 
@@ -237,28 +249,6 @@ export function checkPiece(piece: unknown): void {
   if (typeof piece === "string" || piece instanceof Uint8Array) return;
   throw new ValueError(`a stream is sent as text or bytes; it yielded ${show(piece)}`);
 }
-
-/** Ends the stream of a body that will not be sent. */
-export function discardBody(response: Response): void {
-  const body = response.body;
-  if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return;
-  try {
-    stopIterator(body[Symbol.asyncIterator]());
-  } catch {
-    // A body that cannot be iterated has nothing to stop.
-  }
-}
-
-/** Ends an iteration early. Errors of an abandoned body are ignored. */
-export function stopIterator(iterator: AsyncIterator<unknown>): void {
-  try {
-    iterator.return?.()?.then(undefined, ignore);
-  } catch {
-    // Thrown by `return` itself.
-  }
-}
-
-function ignore(): void {}
 
 /** An origin that no server has. */
 const base = "http://stoa.invalid";

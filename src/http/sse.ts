@@ -2,6 +2,7 @@ import { type OptionsOf, option, options } from "../kit/config.js";
 import { show } from "../kit/options.js";
 import { type Duration, isDuration, milliseconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
+import { endNodeStream, takeErrors } from "./discard.js";
 
 /** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */
 export interface SseEvent {
@@ -45,6 +46,7 @@ export function sseStream(source: SseSource, options?: SseOptions): AsyncIterabl
   if (typeof source !== "function" && !isAsyncIterable(source)) {
     throw new ValueError(`events come from an async iterable or a function that returns one, not ${show(source)}`);
   }
+  takeErrors(source);
   return new SseStream(source, milliseconds(heartbeat), retry);
 }
 
@@ -201,6 +203,7 @@ export class SseStream implements AsyncIterableIterator<string> {
   /** Tells the source to end, without waiting: a generator takes notice only at its next `yield`. */
   #leaveSource(): void {
     try {
+      endNodeStream(this.#source);
       if (!this.#iterator && typeof this.#source === "function") return;
       this.#iterator ??= open(this.#source, this.#abort.signal);
       this.#iterator.return?.().then(undefined, () => {});

@@ -1,9 +1,10 @@
 import { httpError } from "../errors/http-error.js";
 import { ValueError } from "../kit/value-error.js";
 import { reportBrokenBody } from "./aborted.js";
+import { discardBody, stopIterator } from "./discard.js";
 import { FileBody } from "./files/file-body.js";
 import { Request } from "./request.js";
-import { type BodyStream, checkPiece, discardBody, Response, stopIterator } from "./response.js";
+import { type BodyStream, checkPiece, Response } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";
 import { isBodiless } from "./status.js";
 

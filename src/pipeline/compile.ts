@@ -1,8 +1,9 @@
 import { httpError } from "../errors/http-error.js";
 import { type BodyCoding, bodyCoding, type DecompressRules } from "../http/body/content-encoding.js";
 import { loadDecoder } from "../http/body/load-decoder.js";
+import { discardBody } from "../http/discard.js";
 import type { Request } from "../http/request.js";
-import { discardBody, type Response } from "../http/response.js";
+import type { Response } from "../http/response.js";
 import { toResponse } from "../http/to-response.js";
 import { asPromise, isPromise } from "../kit/is-promise.js";
 import { type Deadlines, Expiry } from "../kit/time/deadlines.js";

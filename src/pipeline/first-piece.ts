@@ -1,6 +1,7 @@
 import { AuthorityEndedError } from "../http/authority.js";
+import { discardStream, endNodeStream, stopIterator } from "../http/discard.js";
 import type { Request } from "../http/request.js";
-import { type BodyStream, checkPiece, type Response, stopIterator } from "../http/response.js";
+import { type BodyStream, checkPiece, type Response } from "../http/response.js";
 import { SseStream } from "../http/sse.js";
 
 type Piece = IteratorResult<Uint8Array | string>;
@@ -16,8 +17,12 @@ const patience = 2000;
 export function awaitFirstPiece(request: Request, response: Response): Response | Promise<Response> {
   const { body } = response;
   if (typeof body !== "object" || body === null || !(Symbol.asyncIterator in body)) return response;
+  if (body instanceof BegunStream) return response;
   // The body of a response to HEAD is never read.
-  if (request.method === "HEAD" || body instanceof BegunStream) return response;
+  if (request.method === "HEAD") {
+    request.onFinish(() => discardStream(body));
+    return response;
+  }
   const stream = new BegunStream(body);
   const isEvents = body instanceof SseStream || response.type === "text/event-stream";
   if (isEvents) {
@@ -35,6 +40,7 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
 
 /** A stream whose first piece has been requested. */
 class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
+  readonly #body: BodyStream;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
   #first: Promise<Piece> | null;
   /** Somebody reads the stream, and ends it. */
@@ -42,6 +48,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
   #isEnded = false;
 
   constructor(body: BodyStream) {
+    this.#body = body;
     this.#iterator = body[Symbol.asyncIterator]();
     // A foreign iterator may return a promise that is not native, or no promise at all.
     this.#first = Promise.resolve(this.#iterator.next());
@@ -61,7 +68,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
         resolve(piece);
       }).catch((error: unknown) => {
         settled();
-        stopIterator(this.#iterator);
+        stopIterator(this);
         reject(error);
       });
     });
@@ -74,13 +81,13 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
 
   /** Ends a stream that was begun and that nobody reads. */
   endUnread(): void {
-    if (!this.#taken) stopIterator(this.#iterator);
+    if (!this.#taken) stopIterator(this);
   }
 
   /** Ends the stream: its source is asked for nothing more. */
   end(): void {
     this.#isEnded = true;
-    stopIterator(this.#iterator);
+    stopIterator(this);
   }
 
   next(): Promise<Piece> {
@@ -92,6 +99,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
   }
 
   return(): Promise<Piece> {
+    endNodeStream(this.#body);
     const ended = this.#iterator.return?.();
     return Promise.resolve(ended ?? { done: true, value: undefined });
   }

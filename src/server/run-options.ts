@@ -39,6 +39,11 @@ const processFields = {
    * route is found by circumstances: the last one that began, or the only one that was always in flight. Default 0.
    */
   refuseDeadlyRoutes: option.duration(0, 0, longestTimer),
+  /**
+   * After the start, a rejected promise that nobody handles is logged, and the process serves on; with "exit" the process
+   * drains and exits, as after an uncaught exception. Default "log".
+   */
+  unhandledRejections: option(is.oneOf("log", "exit"), "log"),
   /** Show the address and the rest once the server listens. Default: the value of `exit`. */
   banner: option(is.boolean),
   /**
@@ -58,7 +63,7 @@ export type RunOptions = EitherSpelling<{ readonly [K in keyof Given]?: Given[K]
 export type RunFields = SettingsOf<typeof fields>;
 
 const runOptions = options("run()", fields, {
-  idle({ exit, path, workers, stuckTimeout, banner, maxHeadSize, maxTargetSize }) {
+  idle({ exit, path, workers, stuckTimeout, unhandledRejections, banner, maxHeadSize, maxTargetSize }) {
     const inSocket = path !== undefined && "path is given, and the server listens there alone";
     const inside = !exit && "with exit: false the process belongs to the caller";
     return {
@@ -67,6 +72,7 @@ const runOptions = options("run()", fields, {
       drainDelay: inside,
       stuckTimeout: stuckTimeout !== 0 && inside,
       refuseDeadlyRoutes: inside || (workers === 1 && "it needs a supervisor: set workers to 2 or more"),
+      unhandledRejections: unhandledRejections === "exit" && inside,
       banner: banner === true && inside,
       maxTargetSize: maxTargetSize > maxHeadSize && "maxHeadSize counts the target too, and is smaller",
     };
@@ -87,6 +93,7 @@ export interface RunPlan {
   readonly drainDelay: number;
   readonly stuckTimeout: number;
   readonly refuseDeadlyRoutes: number;
+  readonly unhandledRejections: "log" | "exit";
   readonly banner: boolean;
 }
 
@@ -144,6 +151,7 @@ export function planRun(
     drainDelay: given.drainDelay,
     stuckTimeout: given.stuckTimeout ?? (debug && workers === 1 ? 0 : 30),
     refuseDeadlyRoutes: given.refuseDeadlyRoutes,
+    unhandledRejections: given.unhandledRejections,
     banner: given.banner ?? exit,
   };
 }

@@ -2,6 +2,8 @@ import { type HttpError, httpError } from "../errors/http-error.js";
 import { isToken } from "../http/fields/headers.js";
 import { isSameHost } from "../http/peer/host-name.js";
 import type { Request } from "../http/request.js";
+import { isPromise } from "../kit/is-promise.js";
+import { ValueError } from "../kit/value-error.js";
 import { normalized, type Origins, type SocketSettings } from "./options.js";
 
 /** 16 bytes in base64: of the last character before the padding only two bits count. */
@@ -59,8 +61,14 @@ function chooseProtocol(offered: string | undefined, known: readonly string[]): 
 /** A browser sends Origin and no page can change it. CORS does not cover WebSockets, so this is the only protection. */
 function isOriginAllowed(request: Request, origins: Origins | null): boolean {
   const origin = request.source.header("origin");
-  // Only `true` counts: a promise must not let everybody through.
-  if (typeof origins === "function") return origins(origin, request) === true;
+  if (typeof origins === "function") {
+    const result: unknown = origins(origin, request);
+    if (!isPromise(result)) return result === true;
+    result.then(undefined, () => {});
+    throw new ValueError(
+      "the function 'origins' of a WebSocket route returned a promise: it must return true or false",
+    );
+  }
   if (origin === undefined || origins === "*") return true;
   if (origins === null) return isSameHost(origin, request.url);
   return origins.includes("*") || origins.includes(normalized(origin));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { discardBody } from "../../src/http/discard.js";
 import { FileBody } from "../../src/http/files/file-body.js";
-import { discardBody, jsonResponse, Response } from "../../src/http/response.js";
+import { jsonResponse, Response } from "../../src/http/response.js";
 import { ValueError } from "../../src/kit/value-error.js";
 
 const fieldsOf = (response: Response): [string, string][] => [...response.headers];

@@ -181,7 +181,13 @@ onEachTransport("the origin", () => {
     expect(await status("http://good.example", { origins: only })).toBe(101);
     expect(await status(undefined, { origins: only })).toBe(403);
     expect(seen).toEqual(["http://good.example", "/chat", undefined, "/chat"]);
-    const promise = (async () => false) as unknown as () => boolean;
-    expect(await status("http://good.example", { origins: promise })).toBe(403);
+  });
+
+  it("A function that returns a promise about the origin is an error of the program, also if it is rejected", async () => {
+    const accepted = async () => true;
+    const rejected = async () => Promise.reject(new Error("no database"));
+    for (const origins of [accepted, rejected] as unknown as (() => boolean)[]) {
+      expect(await status("http://good.example", { origins })).toBe(500);
+    }
   });
 });

@@ -1,7 +1,8 @@
 import { HttpError } from "../../errors/http-error.js";
 import type { Host } from "../../feature/host.js";
+import { discardBody } from "../../http/discard.js";
 import type { Request } from "../../http/request.js";
-import { discardBody, jsonResponse, type Response } from "../../http/response.js";
+import { jsonResponse, type Response } from "../../http/response.js";
 import { isRecord } from "../../kit/own-property.js";
 import type { Bus } from "./bus.js";
 import { McpCall, type Questions } from "./call.js";

@@ -1,4 +1,5 @@
-import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import { discardBody } from "../../http/discard.js";
+import type { BodyStream, Response } from "../../http/response.js";
 import { isRecord } from "../../kit/own-property.js";
 import { base64, protocolType } from "./content.js";
 import { RpcError } from "./protocol.js";

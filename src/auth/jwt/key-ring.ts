@@ -29,6 +29,8 @@ export interface KeySources {
 }
 
 const adviceBytes = 32;
+/** Keys of another issuer that are tried for a token without `kid`: each costs a verification. */
+const maxTried = 8;
 
 export function keyRing(algorithm: Algorithm, sources: KeySources): KeyRing {
   const { secret, publicKey: open, privateKey: own, jwks } = sources;
@@ -91,6 +93,7 @@ function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined, len
   const usable = set.keys.filter((jwk) => isUsable(jwk, algorithm));
   if (usable.length === 0) throw new ValueError(`option 'jwks' in JwtConfig holds no key for ${algorithm.name}`);
   const keys = new Map<unknown, VerificationKey>();
+  const imported: VerificationKey[] = [];
   for (const jwk of usable) {
     const kid = jwk["kid"];
     if (keys.has(kid) && !lenient) throw new ValueError("option 'jwks' in JwtConfig holds two keys with one kid");
@@ -99,15 +102,16 @@ function fromSet(algorithm: Algorithm, set: Jwks, keyId: string | undefined, len
     try {
       const key = algorithm.keyType === "oct" ? fromOctets(algorithm, jwk) : publicKey(algorithm, jwk);
       const other = keys.get(kid);
+      imported.push(key);
       keys.set(kid, other === undefined ? key : eitherOf(other, key));
     } catch (error) {
       if (!lenient) throw error;
     }
   }
   if (keys.size === 0) throw new ValueError("option 'jwks' in JwtConfig holds no key that can be used");
-  const only = usable.length === 1 ? [...keys.values()][0]! : null;
+  const any = imported.length <= (lenient ? maxTried : 1) ? imported.reduce(eitherOf) : null;
   return {
-    find: (kid) => keys.get(kid) ?? (kid === undefined ? only : null),
+    find: (kid) => (kid === undefined ? any : null) ?? keys.get(kid) ?? null,
     signing: signingKey(algorithm, usable, keyId),
   };
 }

@@ -1,8 +1,8 @@
 import { httpError } from "../../errors/http-error.js";
+import { discardBody } from "../../http/discard.js";
 import { addVary } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { discardBody } from "../../http/response.js";
-import type { Run } from "../../pipeline/middleware.js";
+import type { OnError, Run } from "../../pipeline/middleware.js";
 import { onBehalfOf } from "../request-context/request-context.js";
 import { detachedRequest } from "./detached-request.js";
 import { entryOf } from "./entry.js";
@@ -14,6 +14,7 @@ import { beginValidation, confirms, renewed } from "./validation.js";
 
 export interface CachedRoute {
   readonly next: Run;
+  readonly onError: OnError;
   readonly plan: CachePlan;
   /** Milliseconds for a new response that no client waits for; 0 for no limit. */
   readonly timeout: number;

@@ -1,8 +1,9 @@
 import { httpError } from "../../errors/http-error.js";
 import { problemResponse } from "../../errors/pages/problem.js";
+import { discardBody } from "../../http/discard.js";
 import { addVary, setField } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { discardBody, Response } from "../../http/response.js";
+import { Response } from "../../http/response.js";
 import { type Duration, milliseconds } from "../../kit/time/duration.js";
 import type { Middleware, RouteInfo, Run } from "../../pipeline/middleware.js";
 import { storeReply } from "../../pipeline/store-reply.js";
@@ -75,8 +76,8 @@ export class ResponseCache {
     return {
       // A body that is part of the key must be read first.
       early: !withBodies,
-      wrap: (next) => {
-        const route = keeps ? { next, plan, timeout: milliseconds(limit as Duration) } : null;
+      wrap: (next, onError) => {
+        const route = keeps ? { next, onError, plan, timeout: milliseconds(limit as Duration) } : null;
         return (request) => {
           const { method } = request;
           if (route !== null && (isPlain(method) || this.#methods.has(method))) return this.#answer(route, request);
@@ -199,10 +200,16 @@ export class ResponseCache {
       validation?.end();
       const isForOne = request.personal;
       request.personal = wasPersonal || isForOne;
-      if (validation !== null && confirms(response, validation)) {
-        return this.#finish(search, renewed(validation.entry, response), isForOne, ticket, flight, "REVALIDATED");
+      try {
+        if (validation !== null && confirms(response, validation)) {
+          return this.#finish(search, renewed(validation.entry, response), isForOne, ticket, flight, "REVALIDATED");
+        }
+        return this.#finish(search, response, isForOne, ticket, flight, "MISS");
+      } catch (error) {
+        // The bytes of a body cannot be copied if they were moved to another thread.
+        if (flight !== null) this.#flights.end(flight, "alone");
+        return route.onError(request, error, "async");
       }
-      return this.#finish(search, response, isForOne, ticket, flight, "MISS");
     };
     const answer = route.next(request);
     // Also for a response that is ready at once: it may take a while to store it.

@@ -1,8 +1,9 @@
+import { discardBody } from "../../http/discard.js";
 import { matchesWeakly } from "../../http/fields/conditional.js";
 import { parseHttpDate } from "../../http/fields/http-date.js";
 import { fieldOf } from "../../http/fields/response-fields.js";
 import type { Request } from "../../http/request.js";
-import { discardBody, type Response } from "../../http/response.js";
+import type { Response } from "../../http/response.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { is } from "../../kit/options.js";

@@ -46,7 +46,7 @@ export class Rooms {
   readonly #local = new Map<string, LocalRoom>();
   readonly #sockets = new WeakMap<WebSocket<object>, Joined>();
   readonly #streams = new Set<{ end(): void }>();
-  readonly #paces = { send: new Pace(), join: new Pace(), stream: new Pace() };
+  readonly #paces = { send: new Pace(), join: new Pace(), stream: new Pace(), store: new Pace() };
   #isDraining = false;
 
   constructor(settings: RoomsSettings, store: RoomStore, logger: Logger) {
@@ -54,7 +54,8 @@ export class Rooms {
     this.#settings = settings;
     this.#store = store;
     this.#logger = logger;
-    store.open(
+    // Stores of applications may return promises where none is expected.
+    const opened: unknown = store.open(
       { history, keepMs: historySecs * 1000, maxRooms },
       {
         message: (room, message) => this.#local.get(room)?.hear(message),
@@ -62,6 +63,7 @@ export class Rooms {
         changed: (room, change, member) => this.#local.get(room)?.changed(change, member),
       },
     );
+    this.#tell(() => opened);
   }
 
   room<Data>(given: string): Room<Data> {
@@ -208,10 +210,10 @@ export class Rooms {
     );
     const leave = (): void => {
       local.leave(id);
-      this.#store.exit(name, id);
+      this.#tell(() => this.#store.exit(name, id));
       if (!local.isEmpty || this.#local.get(name) !== local) return;
       this.#local.delete(name);
-      this.#store.unwatch(name);
+      this.#tell(() => this.#store.unwatch(name));
     };
     entered.catch(leave);
     return { id, leave, entered };
@@ -251,11 +253,16 @@ export class Rooms {
     }));
   }
 
+  /** Calls the store, now, without waiting for a result. */
+  #tell(call: () => unknown): void {
+    void this.#noted((async () => call())(), "store", "the store of rooms failed");
+  }
+
   /**
    * A caller that does not await the promise must not end the process by an unhandled rejection. While the store is away,
    * clients decide how many there are: the log is paced.
    */
-  #noted<T>(promise: Promise<T>, kind: "send" | "join" | "stream", what: string): Promise<T> {
+  #noted<T>(promise: Promise<T>, kind: "send" | "join" | "stream" | "store", what: string): Promise<T> {
     promise.catch((error: unknown) => {
       const more = this.#paces[kind].next();
       if (more !== null) this.#logger.error(what, { error, ...more });

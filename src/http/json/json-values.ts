@@ -1,6 +1,7 @@
 import { isPlainObject } from "../../kit/options.js";
 import { setOwn } from "../../kit/own-property.js";
 import { ValueError } from "../../kit/value-error.js";
+import { discardLoose } from "../discard.js";
 import { toResponseSymbol } from "../to-response-symbol.js";
 
 type Key = string | number;
@@ -197,9 +198,10 @@ class Walk {
     const isHidden = isWithoutJson(value);
     if (!this.#asJson) return isHidden ? value : this.#objectOf(value as Holder, false);
     if (isHidden || Object.keys(value).length === 0) {
-      throw new ValueError(
-        `${pathOf(this.#keys)} is ${nameOf(value)}, which has no JSON: send its parts, or give it a toJSON method`,
-      );
+      discardLoose(value);
+      const cure =
+        Symbol.asyncIterator in value ? "return a stream by itself" : "send its parts, or give it a toJSON method";
+      throw new ValueError(`${pathOf(this.#keys)} is ${nameOf(value)}, which has no JSON: ${cure}`);
     }
     return this.#objectOf(value as Holder, copies);
   }

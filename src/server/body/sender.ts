@@ -1,4 +1,5 @@
-import { type BodyStream, checkPiece, stopIterator } from "../../http/response.js";
+import { stopIterator } from "../../http/discard.js";
+import { type BodyStream, checkPiece } from "../../http/response.js";
 import { latin1Of } from "../../kit/encoding.js";
 import { giveWay } from "../../kit/time/give-way.js";
 import type { Sink } from "../http1/client-socket.js";

@@ -1,8 +1,9 @@
 import type { HttpError } from "../../errors/http-error.js";
 import { failureResponse } from "../../errors/pages/failure.js";
 import { problemResponse } from "../../errors/pages/problem.js";
+import { discardBody } from "../../http/discard.js";
 import type { Request } from "../../http/request.js";
-import { discardBody, type Response } from "../../http/response.js";
+import type { Response } from "../../http/response.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { isPromise } from "../../kit/is-promise.js";
 import type { Dispatch } from "../transport.js";
@@ -72,9 +73,9 @@ export class Exchange {
       return;
     }
     const isHead = this.#request!.method === "HEAD";
-    if (response.status < 200) response = this.#failure(new Error(`status ${response.status} cannot end an exchange`));
     const keep = this.keepAlive && !this.#host.draining && this.#owner.canSkipBody();
     try {
+      if (response.status < 200) throw new Error(`status ${response.status} cannot end an exchange`);
       this.#writer.send(response, isHead, this.old, keep);
     } catch (error) {
       discardBody(response);

@@ -1,4 +1,5 @@
-import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import { discardBody } from "../../http/discard.js";
+import type { BodyStream, Response } from "../../http/response.js";
 import { isBodiless } from "../../http/status.js";
 import { latin1Of } from "../../kit/encoding.js";
 import { type BodySender, LargeBodySender, type SenderHost, type StreamFraming, StreamSender } from "../body/sender.js";

@@ -1,7 +1,8 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import { httpError } from "../../errors/http-error.js";
 import { problemResponse } from "../../errors/pages/problem.js";
-import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import { discardBody } from "../../http/discard.js";
+import type { BodyStream, Response } from "../../http/response.js";
 import type { UpgradeCallback } from "../../http/source.js";
 import { isBodiless } from "../../http/status.js";
 import { BodyBuffer } from "../body/body-buffer.js";

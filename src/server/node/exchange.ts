@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type HttpError, httpError } from "../../errors/http-error.js";
-import { type BodyStream, discardBody, type Response } from "../../http/response.js";
+import { discardBody } from "../../http/discard.js";
+import type { BodyStream, Response } from "../../http/response.js";
 import { isBodiless, reasonPhrase } from "../../http/status.js";
 import { BodyBuffer } from "../body/body-buffer.js";
 import { contentLength } from "../body/body-size.js";

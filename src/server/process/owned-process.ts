@@ -41,9 +41,12 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     process.exit((await drained(starting, shutdownSeconds(plan, link), why === "replaced")) ? code : 1);
   };
 
+  // Without a listener to `unhandledRejection`, Node makes an uncaught exception of a rejection, with this origin.
   const onCrash = (error: unknown, origin: string): void => {
-    logCrash(target, error, origin, serving ? "the process drains and exits" : "the start ends, and the process exits");
-    void end(1, "crashed");
+    const survives = origin === "unhandledRejection" && serving && plan.unhandledRejections === "log";
+    const effect = serving ? "the process drains and exits" : "the start ends, and the process exits";
+    logCrash(target, error, origin, survives ? "a promise was rejected and nobody handled it" : effect);
+    if (!survives) void end(1, "crashed");
   };
 
   const releaseSignals = link

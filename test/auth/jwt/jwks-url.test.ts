@@ -79,6 +79,27 @@ describe("keys at an address", () => {
     expect(await status(makeKey("first").token())).toBe(401);
   });
 
+  it("A token without kid is verified with all keys of an address, except those that cannot be used", async () => {
+    const source = await issuer();
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const jwk = publicKey.export({ format: "jwk" });
+    const token = new JwtAuth({ algorithm: "ES256", privateKey }).createToken({ sub: "ada" });
+    const statusWith = (...keys: unknown[]): Promise<number> => {
+      source.respond = json({ keys });
+      return appFor(source.url)(token);
+    };
+    const named = { ...jwk, kid: "a" };
+    expect(await statusWith(named, named)).toBe(200);
+    expect(await statusWith(first.jwk, named)).toBe(200);
+    expect(await statusWith({ kty: "EC", crv: "P-999", x: "a", y: "b", kid: "u" }, { ...jwk, x: "!!" }, named)).toBe(
+      200,
+    );
+    expect(await statusWith({ ...jwk, kid: 5 }, second.jwk)).toBe(200);
+    expect(await statusWith(first.jwk, second.jwk)).toBe(401);
+    // Each key costs a verification.
+    expect(await statusWith(...Array.from({ length: 9 }, (_, i) => ({ ...jwk, kid: `${i}` })))).toBe(401);
+  });
+
   it("Keys at an address verify tokens, and are loaded once for many requests at a time", async () => {
     const source = await issuer(first, second);
     const status = appFor(source.url);

@@ -42,6 +42,17 @@ const many = (app: App, count: number, path = "/a", headers = {}): Promise<strin
   Array.from({ length: count }, () => ask(app, path, headers));
 
 describe("identical requests at the same time", () => {
+  it("Each of several requests at once gets 500 if the response cannot be copied", async () => {
+    const { app, runs, next } = waiting();
+    const bytes = new Uint8Array(8);
+    structuredClone(bytes, { transfer: [bytes.buffer] });
+    const responses = Promise.all(["/a", "/a", "/a"].map((path) => app.request(path)));
+    (await next(1)).answer(Response.bytes(bytes));
+    (await next(3)).answer(Response.bytes(bytes));
+    runs[1]!.answer(Response.bytes(bytes));
+    expect((await responses).map(({ status }) => status)).toEqual([500, 500, 500]);
+  });
+
   it("Identical concurrent requests run the handler once", async () => {
     const { app, runs, next } = waiting();
     const asked = many(app, 100);

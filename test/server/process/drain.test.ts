@@ -134,7 +134,7 @@ describe("an uncaught error", patient, () => {
   ])(
     "An uncaught error of %s is logged with its stack, drains the server and exits with 1",
     async (path, what, message) => {
-      const program = new Program({ compile: false });
+      const program = new Program({ compile: false, options: { unhandled_rejections: "exit" } });
       const url = await program.url();
       const slow = get(`${url}/slow?ms=500`);
       await program.shows(/slow begins/);
@@ -148,6 +148,22 @@ describe("an uncaught error", patient, () => {
       expect(program.stderr).toBe("");
     },
   );
+
+  it("A rejection that nobody handles is logged with its stack, and the server continues", async () => {
+    const program = new Program({ compile: false });
+    const url = await program.url();
+    for (let i = 1; i <= 3; i++) {
+      expect(await get(`${url}/reject`)).toMatchObject({ status: 200 });
+      await program.shows(/^\{"level":"error".*$/m, i);
+    }
+    const logged = JSON.parse((await program.shows(/^\{"level":"error".*$/m))[0]);
+    expect(logged.msg).toBe("unhandled rejection: a promise was rejected and nobody handled it");
+    expect(logged.stack).toMatch(/nobody waits for this\n.*target\.ts:\d+/);
+    program.child.kill("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout.match(/"level":"error"/g)).toHaveLength(3);
+    expect(program.stderr).toBe("");
+  });
 });
 
 describe("faults around a process", patient, () => {

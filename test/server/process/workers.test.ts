@@ -86,7 +86,7 @@ describe("workers", patient, () => {
     };
     const clients = [client(), client(), client(), client()];
     await until(async () => {
-      expect(await get(`${url}/reject`)).toMatchObject({ status: 200 });
+      expect(await get(`${url}/throw`)).toMatchObject({ status: 200 });
       return program.stdout.split("leaves; another takes its place").length > 8;
     });
     running = false;

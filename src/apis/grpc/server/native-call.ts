@@ -1,6 +1,7 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { discardBody, stopIterator } from "../../../http/discard.js";
 import type { Request } from "../../../http/request.js";
-import { discardBody, type Response, stopIterator } from "../../../http/response.js";
+import type { Response } from "../../../http/response.js";
 import { encodeStatus } from "../codec/status-message.js";
 import type { Metadata } from "../metadata.js";
 import { base64 } from "../metadata.js";

@@ -1,5 +1,6 @@
+import { discardBody } from "../../../http/discard.js";
 import type { Request } from "../../../http/request.js";
-import { type BodyStream, discardBody, Response } from "../../../http/response.js";
+import { type BodyStream, Response } from "../../../http/response.js";
 import type { Exchange } from "../server/exchange.js";
 import { noteLateFailure, type Outcome, outcomeOfError, outcomeOfResponse, success } from "../server/outcome.js";
 import { httpStatusOf } from "../status.js";
