@@ -3,6 +3,7 @@ import { show } from "../kit/options.js";
 import { type Duration, isDuration, milliseconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 import { endNodeStream, takeErrors } from "./discard.js";
+import { toJson } from "./json/to-json.js";
 
 /** One server-sent event. A `comment` reaches no listener; at least one of `data` and `comment` must be there. */
 export interface SseEvent {
@@ -239,7 +240,7 @@ function isEvent(item: unknown): item is SseEvent {
 
 function dataText(event: SseEvent, item: unknown): string | undefined {
   if (typeof event.data === "string") return event.data;
-  const text: string | undefined = JSON.stringify(event.data);
+  const text = toJson(event.data);
   if (text === undefined && event.comment === undefined) {
     throw new ValueError(`${show(item)} cannot be sent as an event: it has no data`);
   }

@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { toJson } from "../http/json/to-json.js";
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
 import { show } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
@@ -139,7 +140,7 @@ class BaseChannel implements AsyncIterable<Message> {
 
   /** Sends a value as JSON in a text message, as `sendText` does. */
   sendJson(value: unknown): Promise<void> {
-    const text = JSON.stringify(value);
+    const text = toJson(value);
     if (text === undefined) throw new ValueError(`${typeof value} cannot be sent as JSON`);
     return this.#queue.send(text);
   }

@@ -133,6 +133,14 @@ describe("the ways to make a response", () => {
     for await (const text of response.body as AsyncIterable<string>) texts.push(text);
     expect(texts).toEqual(["data: a\n\n"]);
   });
+
+  it("Response.sse() refuses data that has no JSON yet, in place of an empty object", async () => {
+    const { body } = Response.sse([{ data: { late: Promise.reject(new Error("late")) } }]);
+    const read = async () => {
+      for await (const _ of body as AsyncIterable<string>);
+    };
+    await expect(read()).rejects.toThrow("late is a promise or a queryset");
+  });
 });
 
 describe("a redirect", () => {

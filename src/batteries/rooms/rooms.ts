@@ -1,4 +1,5 @@
 import { unavailable } from "../../errors/paced.js";
+import { toJson } from "../../http/json/to-json.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
 import type { Logger } from "../../kit/logger.js";
@@ -234,7 +235,7 @@ export class Rooms {
     except: string | undefined,
     maxMessageSize = this.#settings.maxMessageSize,
   ): Promise<string> {
-    const json = JSON.stringify(value) as string | undefined;
+    const json = toJson(value);
     if (json === undefined) throw new ValueError(`${show(value)} cannot be sent as JSON`);
     if (isLonger(json, maxMessageSize)) throw new ValueError(`a message has more than ${maxMessageSize} bytes as JSON`);
     return String(await available(() => this.#store.send(name, messageText(json, except))));

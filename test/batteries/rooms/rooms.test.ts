@@ -268,6 +268,8 @@ describe("a room", () => {
     expect(() => app.rooms("")).toThrow("the name of a room is a string of 1 to 200 characters");
     expect(() => app.rooms("x".repeat(201))).toThrow("the name of a room");
     await expect(app.rooms("a").send(undefined)).rejects.toThrow("undefined cannot be sent as JSON");
+    const late = Promise.reject(new Error("late"));
+    await expect(app.rooms("a").send({ late })).rejects.toThrow("late is a promise or a queryset");
     await expect(app.rooms("a").send("0123456789")).rejects.toThrow("a message has more than 10 bytes as JSON");
     // Six characters of two bytes each, with the quotation marks: eight characters, fourteen bytes.
     await expect(app.rooms("a").send("éééééé")).rejects.toThrow("a message has more than 10 bytes as JSON");
