@@ -135,7 +135,9 @@ describe("the ways to make a response", () => {
   });
 
   it("Response.sse() refuses data that has no JSON yet, in place of an empty object", async () => {
-    const { body } = Response.sse([{ data: { late: Promise.reject(new Error("late")) } }]);
+    const { body } = Response.sse(async function* () {
+      yield { data: { late: Promise.reject(new Error("late")) } };
+    });
     const read = async () => {
       for await (const _ of body as AsyncIterable<string>);
     };
