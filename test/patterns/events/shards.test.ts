@@ -84,7 +84,8 @@ describe.each(storeKinds(server))("subscriptions in several parts in %s", (kind)
       expect(await app.eventStore.waitFor(other, last, { timeoutMs: 150_000 })).toBe(true);
       if (other.endsWith("x")) await subscription.close();
     }
-    const states = async () => (await app.eventStore.storage.subscriptions()).filter((one) => one.name.startsWith(name));
+    const states = async () =>
+      (await app.eventStore.storage.subscriptions()).filter((one) => one.name.startsWith(name));
     const subscription = app.eventStore.subscribe({ name, categories: [category], shards: 3 }, take);
     await vi.waitFor(async () => expect((await states()).filter((one) => one.owner !== null)).toHaveLength(5), patient);
     expect(await app.eventStore.waitFor(name, last, { timeoutMs: 150_000 })).toBe(true);
