@@ -218,6 +218,46 @@ describe.each(engines(server))("sagas that run other sagas in $name", (engine) =
     expect(undone.sort()).toEqual([1, 2]);
   });
 
+  it("A saga of a list that is parked when the others are undone is undone once it goes on", async () => {
+    const release = signal("release");
+    const parcel = saga<number>(name()).waitFor("released", { signal: release });
+    const handle = app.saga(saga(name()).each("parcels", parcel, [1, 2]));
+    const id = await handle.start({});
+    for (const number of [1, 2]) await status(`${id}/parcels/${number}`, "waiting");
+    const parked = `${id}/parcels/2`;
+    const park = "update stoa.sagas set status = 'parked', parked_from = 'running', steps = $2 where id = $1";
+    await app.database.execute(park, [parked, "step other"]);
+    await app.sagas.abort(id);
+    await status(`${id}/parcels/1`, "compensated");
+    // As a program that knows its steps does.
+    const unpark = "status = parked_from, parked_from = null, steps = null, wake_at = clock_timestamp()";
+    await app.database.execute(`update stoa.sagas set ${unpark} where id = $1`, [parked]);
+    expect((await handle.wait(id, patient))?.status).toBe("compensated");
+    expect((await app.sagas.get(parked))!.status).toBe("compensated");
+  });
+
+  it.runIf(engine.name === "postgres")("Sagas of a list are locked in the order that all statements use", async () => {
+    const release = signal("release");
+    const parcel = saga<number>(name()).waitFor("released", { signal: release });
+    const handle = app.saga(saga(name()).each("parcels", parcel, [1, 2, 3]));
+    const id = await handle.start({});
+    for (const number of [1, 2, 3]) await status(`${id}/parcels/${number}`, "waiting");
+    const lock = "select from stoa.sagas where id = $1 for update nowait";
+    await app.database.transaction(async (tx) => {
+      await tx.execute(lock, [`${id}/parcels/3`]);
+      const holder = await tx.fetchval<number>("select pg_backend_pid()");
+      await app.sagas.abort(id);
+      const waits = "select count(*)::int from pg_stat_activity where $1::int = any (pg_blocking_pids(pid))";
+      await vi.waitFor(async () => expect(await app.database.fetchval(waits, [holder])).toBe(1), {
+        timeout: 150_000,
+        interval: 20,
+      });
+      // The last one is the first to be locked: whoever has it can lock the others.
+      await tx.execute(lock, [`${id}/parcels/1`]);
+    });
+    expect((await handle.wait(id, patient))?.status).toBe("compensated");
+  });
+
   it("Definitions of children are checked when they are declared", () => {
     const empty = saga(name());
     expect(() => saga(name()).choose("x", {}, () => ({}))).toThrow("takes an object of sagas, by name");
