@@ -218,17 +218,18 @@ describe.each(engines(server))("sagas that run other sagas in $name", (engine) =
     expect(undone.sort()).toEqual([1, 2]);
   });
 
-  it("A saga of a list that is parked when the others are undone is undone once it goes on", async () => {
+  it("A saga of a list that is parked when it is to be undone is undone once it goes on", async () => {
     const release = signal("release");
     const parcel = saga<number>(name()).waitFor("released", { signal: release });
-    const handle = app.saga(saga(name()).each("parcels", parcel, [1, 2]));
+    const handle = app.saga(saga(name()).each("parcels", parcel, [1]));
     const id = await handle.start({});
-    for (const number of [1, 2]) await status(`${id}/parcels/${number}`, "waiting");
-    const parked = `${id}/parcels/2`;
+    const parked = `${id}/parcels/1`;
+    await status(parked, "waiting");
     const park = "update stoa.sagas set status = 'parked', parked_from = 'running', steps = $2 where id = $1";
     await app.database.execute(park, [parked, "step other"]);
     await app.sagas.abort(id);
-    await status(`${id}/parcels/1`, "compensated");
+    const events = async () => (await app.sagas.log(id)).map(({ event }) => event);
+    await vi.waitFor(async () => expect(await events()).toContain("compensation waits"), { timeout: 150_000 });
     // As a program that knows its steps does.
     const unpark = "status = parked_from, parked_from = null, steps = null, wake_at = clock_timestamp()";
     await app.database.execute(`update stoa.sagas set ${unpark} where id = $1`, [parked]);
@@ -256,6 +257,46 @@ describe.each(engines(server))("sagas that run other sagas in $name", (engine) =
       await tx.execute(lock, [`${id}/parcels/1`]);
     });
     expect((await handle.wait(id, patient))?.status).toBe("compensated");
+  });
+
+  it("A saga whose id another one has fails the list, and that other one is left as it is", async () => {
+    const undone: number[] = [];
+    const parcel = saga<number>(name()).step("send", {
+      action: () => 1,
+      compensate: ({ input }) => undone.push(input),
+    });
+    const [own, handle] = [app.saga(parcel), app.saga(saga(name()).each("parcels", parcel, [1, 2, 3]))];
+    const id = `with/${name()}`;
+    await own.start(7, { id: `${id}/parcels/2` });
+    await handle.start({}, { id });
+    await handle.wait(id, patient);
+    expect(await ended(id)).toEqual(["compensated", `another saga has the id ${id}/parcels/2`]);
+    expect((await own.wait(`${id}/parcels/2`, patient))!.status).toBe("completed");
+    expect(undone.every((input) => input !== 7)).toBe(true);
+    expect((await app.sagas.children(id)).map((child) => child.status)).toEqual(["compensated", "compensated"]);
+  });
+
+  it("Lists in the sagas of a list complete, also with slashes in the id", async () => {
+    const leaf = saga<number>(name()).step("x", { action: ({ input }) => input });
+    const branch = saga<number>(name()).each("leaves", leaf, ({ input }) => [input, input + 1]);
+    const handle = app.saga(saga(name()).each("branches", branch, [1, 2]));
+    const id = await handle.start({}, { id: `${name()}/branches/1//` });
+    const { results } = (await handle.wait(id, patient))!;
+    expect(results.branches.map(({ leaves }) => leaves.map(({ x }) => x))).toEqual([
+      [1, 2],
+      [2, 3],
+    ]);
+  });
+
+  it("A part that becomes another form is another definition", () => {
+    const begin = saga("forms");
+    const forms = [
+      begin.child("x", card, { amount: 1 }),
+      begin.choose("x", { card }, () => ({})),
+      begin.each("x", card, []),
+      begin.repeat("x", card, { input: () => ({ amount: 1 }), until: () => true }),
+    ];
+    expect(new Set(forms.map(({ steps }) => steps)).size).toBe(4);
   });
 
   it("Definitions of children are checked when they are declared", () => {
