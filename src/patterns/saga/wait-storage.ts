@@ -103,12 +103,12 @@ export class WaitStorage {
     const { sagas, log } = this.storage;
     return this.#locked(childAddress(group), async (tx) => {
       const chosen = toUndo(await this.children(row.id, group, tx));
-      // One that is completed is opened again; one that runs, or is parked and will, learns of it as of an abort. They are locked
-      // in the order that all statements use.
+      // One that is completed is opened again; one that runs learns of it as of an abort. They are locked in the
+      // order that all statements use.
       await tx.execute(
         `with l as (
            select id from ${sagas} where id = any ($1) and parent_id = $2
-             and (status = 'completed' or not cancel and (status = 'running' or parked_from = 'running'))
+             and (status = 'completed' or status = 'running' and not cancel)
            order by id desc for update),
          c as (
            update ${sagas} s set

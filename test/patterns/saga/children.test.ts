@@ -218,25 +218,6 @@ describe.each(engines(server))("sagas that run other sagas in $name", (engine) =
     expect(undone.sort()).toEqual([1, 2]);
   });
 
-  it("A saga of a list that is parked when it is to be undone is undone once it goes on", async () => {
-    const release = signal("release");
-    const parcel = saga<number>(name()).waitFor("released", { signal: release });
-    const handle = app.saga(saga(name()).each("parcels", parcel, [1]));
-    const id = await handle.start({});
-    const parked = `${id}/parcels/1`;
-    await status(parked, "waiting");
-    const park = "update stoa.sagas set status = 'parked', parked_from = 'running', steps = $2 where id = $1";
-    await app.database.execute(park, [parked, "step other"]);
-    await app.sagas.abort(id);
-    const events = async () => (await app.sagas.log(id)).map(({ event }) => event);
-    await vi.waitFor(async () => expect(await events()).toContain("compensation waits"), { timeout: 150_000 });
-    // As a program that knows its steps does.
-    const unpark = "status = parked_from, parked_from = null, steps = null, wake_at = clock_timestamp()";
-    await app.database.execute(`update stoa.sagas set ${unpark} where id = $1`, [parked]);
-    expect((await handle.wait(id, patient))?.status).toBe("compensated");
-    expect((await app.sagas.get(parked))!.status).toBe("compensated");
-  });
-
   it.runIf(engine.name === "postgres")("Sagas of a list are locked in the order that all statements use", async () => {
     const release = signal("release");
     const parcel = saga<number>(name()).waitFor("released", { signal: release });
