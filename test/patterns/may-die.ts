@@ -19,7 +19,8 @@ type Method = (...args: unknown[]) => Promise<unknown>;
 export function mayDieAround(prototype: object, names: readonly string[]): void {
   const methods = prototype as Record<string, Method>;
   for (const name of names) {
-    const method = methods[name]!;
+    const method = methods[name];
+    if (method === undefined) throw new Error(`there is no method ${name}`);
     methods[name] = async function (...args) {
       mayDie();
       const result = await method.apply(this, args);

@@ -151,6 +151,20 @@ describe("types of events, sagas, jobs and commands", () => {
     void app.sagas.start(checkout, { order: 1 });
     // @ts-expect-error: not the input of the child
     saga("x").child("shipping", shipping, { height: 1 });
+    // @ts-expect-error: one input in place of a list
+    saga("x").each("shipping", shipping, { weight: 1 });
+    // @ts-expect-error: a list of other inputs
+    saga("x").each("shipping", shipping, () => [{ height: 1 }]);
+    // @ts-expect-error: no saga of this name
+    saga("x").choose("way", { shipping }, () => ({ pickup: { weight: 1 } }));
+    // @ts-expect-error: not the input of the saga of this name
+    saga("x").choose("way", { shipping }, () => ({ shipping: { weight: 1n } }));
+    // @ts-expect-error: not the input of a round
+    saga("x").repeat("ask", shipping, { input: () => ({ height: 1 }), until: () => true });
+    // @ts-expect-error: a promise is always true
+    saga("x").repeat("ask", shipping, { input: () => ({ weight: 1 }), until: async () => false });
+    // @ts-expect-error: an object is no attribute
+    saga<{ id: string }>("x", { attributes: ({ id }) => ({ id: { id } }) });
     // @ts-expect-error: a message needs a key
     saga("x").waitFor("paid", { topic: payments });
   });

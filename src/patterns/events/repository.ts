@@ -184,7 +184,8 @@ async function replayStream(
     target.restore(snapshot.state);
     version = snapshot.version;
   }
-  for (let archived = false; ; ) {
+  // All of the events up to a time may be in the archive.
+  for (let archived = at !== undefined; ; ) {
     const limit = Math.min(replayPage, last - version);
     if (limit === 0) return version;
     const page = await storage.replay(stream, { from: version + 1, limit, archived, at }, within);

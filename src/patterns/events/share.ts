@@ -41,9 +41,9 @@ export class Share {
          values ($1, 0, $2, 1, clock_timestamp() + $3 * interval '1 millisecond')
          on conflict (name) do update set lease_until = excluded.lease_until),
        gone as (
-         delete from ${this.#table} where starts_with(name, $4) and name <> $1 and lease_until < clock_timestamp())
+         delete from ${this.#table} where name = $4 || owner and name <> $1 and lease_until < clock_timestamp())
        select count(*) from ${this.#table}
-       where starts_with(name, $4) and name <> $1 and lease_until >= clock_timestamp()`,
+       where name = $4 || owner and name <> $1 and lease_until >= clock_timestamp()`,
       [this.#name, this.#owner, this.#leaseMs, this.#prefix],
     );
     this.#workers = others! + 1;

@@ -37,7 +37,8 @@ export function shardName(name: string, number: number, of: number): string {
 /** The number of shards in the name of a checkpoint of this subscription; 0 for others. */
 export function shardsIn(checkpoint: string, name: string): number {
   if (checkpoint === name) return 1;
-  return checkpoint.startsWith(`${name}#`) ? Number(shardForm.exec(checkpoint.slice(name.length))?.[1] ?? 0) : 0;
+  const found = shardForm.exec(checkpoint);
+  return found !== null && found.index === name.length && checkpoint.startsWith(name) ? Number(found[1]) : 0;
 }
 
 export interface EventContext {

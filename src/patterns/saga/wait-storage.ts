@@ -103,16 +103,20 @@ export class WaitStorage {
     const { sagas, log } = this.storage;
     return this.#locked(childAddress(group), async (tx) => {
       const chosen = toUndo(await this.children(row.id, group, tx));
-      // One that is completed is opened again; one that runs learns of it as of an abort.
+      // One that is completed is opened again; one that runs learns of it as of an abort. They are locked in the
+      // order that all statements use.
       await tx.execute(
-        `with c as (
-           update ${sagas} set
+        `with l as (
+           select id from ${sagas} where id = any ($1) and parent_id = $2
+             and (status = 'completed' or status = 'running' and not cancel)
+           order by id desc for update),
+         c as (
+           update ${sagas} s set
              status = case when status = 'completed' then 'compensating' else status end,
              error = coalesce(error, 'the saga that began it is compensated'),
              cancel = true, finished_at = null, deadline = null, attempt = 0, lost = 0,
              wake_at = case when owner is null then clock_timestamp() else wake_at end
-           where id = any ($1) and parent_id = $2 and status in ('completed', 'running') and not (cancel and status = 'running')
-           returning id, token)
+           from l where s.id = l.id returning s.id, s.token)
          insert into ${log} (saga_id, event, token) select id, 'compensation asked for', token from c`,
         [chosen.map(({ id }) => id), row.id],
       );

@@ -86,7 +86,13 @@ describe.each(storeKinds(server))("the archive in %s", (kind) => {
   it("A stream is truncated up to its snapshot, and loads as before", async () => {
     const { eventStore } = app;
     const orders = eventStore.repository(Order);
-    for (let n = 1; n <= 6; n++) await orders.update("long", (order) => order.add(`s${n}`, n), { create: true });
+    for (let n = 1; n <= 6; n++) {
+      await orders.update("long", (order) => order.add(`s${n}`, n), { create: true });
+      // Two events are not stored in one millisecond.
+      const { recordedAt } = (await eventStore.read("order-long")).at(-1)!;
+      if (n === 3) await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(recordedAt.getTime() + 1), patient);
+    }
+    const third = (await eventStore.read("order-long"))[2]!.recordedAt;
     await vi.waitFor(async () => expect(await eventStore.storage.loadSnapshot("order-long")).not.toBeNull(), patient);
     await expect(eventStore.truncateBefore("order-long", 6)).rejects.toThrow(
       "the snapshot of the stream is of version 5",
@@ -94,6 +100,8 @@ describe.each(storeKinds(server))("the archive in %s", (kind) => {
     expect(await eventStore.truncateBefore("order-long", 5)).toBe(4);
     expect((await eventStore.read("order-long")).map(({ version }) => version)).toEqual([5, 6]);
     expect(await orders.load("long")).toMatchObject({ total: 21, version: 6 });
+    expect(await orders.load("long", { version: 3 })).toMatchObject({ total: 6, version: 3 });
+    expect(await orders.load("long", { at: third })).toMatchObject({ total: 6, version: 3 });
     await orders.update("long", (order) => order.add("s7", 7));
     // Without the snapshot the archive is read.
     await eventStore.storage.forbidSnapshots(["order-long"]);

@@ -75,6 +75,25 @@ describe.each(storeKinds(server))("subscriptions in several parts in %s", (kind)
     expect([...seen.values()]).toEqual(streams.map(() => [0, 1, 2, 3, 4]));
   });
 
+  it("Subscriptions whose names begin alike have all of their own parts, and keep their checkpoints", async () => {
+    const { name, category } = names();
+    const { seen, take } = collect();
+    const last = await round(category, 1);
+    for (const other of [`${name} too`, `${name}#x`]) {
+      const subscription = app.eventStore.subscribe({ name: other, categories: [category], shards: 2 }, () => {});
+      expect(await app.eventStore.waitFor(other, last, { timeoutMs: 150_000 })).toBe(true);
+      if (other.endsWith("x")) await subscription.close();
+    }
+    const states = async () =>
+      (await app.eventStore.storage.subscriptions()).filter((one) => one.name.startsWith(name));
+    const subscription = app.eventStore.subscribe({ name, categories: [category], shards: 3 }, take);
+    await vi.waitFor(async () => expect((await states()).filter((one) => one.owner !== null)).toHaveLength(5), patient);
+    expect(await app.eventStore.waitFor(name, last, { timeoutMs: 150_000 })).toBe(true);
+    expect([...seen.values()]).toEqual(streams.map(() => [1]));
+    await subscription.close();
+    expect((await states()).map((one) => one.name)).toHaveLength(7);
+  });
+
   it("A name in the form of a part is refused", () => {
     expect(() => app.eventStore.subscribe({ name: "mail#0/2" }, () => {})).toThrow("is for a shard");
     expect(() => app.eventStore.subscribe({ name: "mail", shards: 65 }, () => {})).toThrow("shards");

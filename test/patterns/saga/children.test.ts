@@ -218,6 +218,68 @@ describe.each(engines(server))("sagas that run other sagas in $name", (engine) =
     expect(undone.sort()).toEqual([1, 2]);
   });
 
+  it.runIf(engine.name === "postgres")("Sagas of a list are locked in the order that all statements use", async () => {
+    const release = signal("release");
+    const parcel = saga<number>(name()).waitFor("released", { signal: release });
+    const handle = app.saga(saga(name()).each("parcels", parcel, [1, 2, 3]));
+    const id = await handle.start({});
+    for (const number of [1, 2, 3]) await status(`${id}/parcels/${number}`, "waiting");
+    const lock = "select from stoa.sagas where id = $1 for update nowait";
+    await app.database.transaction(async (tx) => {
+      await tx.execute(lock, [`${id}/parcels/3`]);
+      const holder = await tx.fetchval<number>("select pg_backend_pid()");
+      await app.sagas.abort(id);
+      const waits = "select count(*)::int from pg_stat_activity where $1::int = any (pg_blocking_pids(pid))";
+      await vi.waitFor(async () => expect(await app.database.fetchval(waits, [holder])).toBe(1), {
+        timeout: 150_000,
+        interval: 20,
+      });
+      // The last one is the first to be locked: whoever has it can lock the others.
+      await tx.execute(lock, [`${id}/parcels/1`]);
+    });
+    expect((await handle.wait(id, patient))?.status).toBe("compensated");
+  });
+
+  it("A saga whose id another one has fails the list, and that other one is left as it is", async () => {
+    const undone: number[] = [];
+    const parcel = saga<number>(name()).step("send", {
+      action: () => 1,
+      compensate: ({ input }) => undone.push(input),
+    });
+    const [own, handle] = [app.saga(parcel), app.saga(saga(name()).each("parcels", parcel, [1, 2, 3]))];
+    const id = `with/${name()}`;
+    await own.start(7, { id: `${id}/parcels/2` });
+    await handle.start({}, { id });
+    await handle.wait(id, patient);
+    expect(await ended(id)).toEqual(["compensated", `another saga has the id ${id}/parcels/2`]);
+    expect((await own.wait(`${id}/parcels/2`, patient))!.status).toBe("completed");
+    expect(undone.every((input) => input !== 7)).toBe(true);
+    expect((await app.sagas.children(id)).map((child) => child.status)).toEqual(["compensated", "compensated"]);
+  });
+
+  it("Lists in the sagas of a list complete, also with slashes in the id", async () => {
+    const leaf = saga<number>(name()).step("x", { action: ({ input }) => input });
+    const branch = saga<number>(name()).each("leaves", leaf, ({ input }) => [input, input + 1]);
+    const handle = app.saga(saga(name()).each("branches", branch, [1, 2]));
+    const id = await handle.start({}, { id: `${name()}/branches/1//` });
+    const { results } = (await handle.wait(id, patient))!;
+    expect(results.branches.map(({ leaves }) => leaves.map(({ x }) => x))).toEqual([
+      [1, 2],
+      [2, 3],
+    ]);
+  });
+
+  it("A part that becomes another form is another definition", () => {
+    const begin = saga("forms");
+    const forms = [
+      begin.child("x", card, { amount: 1 }),
+      begin.choose("x", { card }, () => ({})),
+      begin.each("x", card, []),
+      begin.repeat("x", card, { input: () => ({ amount: 1 }), until: () => true }),
+    ];
+    expect(new Set(forms.map(({ steps }) => steps)).size).toBe(4);
+  });
+
   it("Definitions of children are checked when they are declared", () => {
     const empty = saga(name());
     expect(() => saga(name()).choose("x", {}, () => ({}))).toThrow("takes an object of sagas, by name");

@@ -1,7 +1,7 @@
 /**
- * A worker that drives sagas with steps, steps in parallel, a wait, a sleep and a child. Effects go to a table with the key of
- * the step as its primary key, as a service that knows idempotency keys would do. The last step of a saga that fails is
- * refused, or has its effect and cannot know it.
+ * A worker that drives sagas with steps, steps in parallel, a wait, a sleep, a child, a list and a loop. Effects go to a table
+ * with the key of the step as its primary key, as a service that knows idempotency keys would do. The last step of a saga that
+ * fails is refused, or has its effect and cannot know it.
  */
 import { App } from "../../../src/app/app.js";
 import { saga } from "../../../src/patterns/saga/definition.js";
@@ -31,6 +31,8 @@ async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: nu
 const compensate = (context: StepContext<unknown, unknown>): Promise<number> => effect(context, -1);
 const step: StepOptions<unknown, unknown, number> = { action: (context) => effect(context, 1), compensate };
 const child = saga("crash child").step("six", step).sleep("nap", "1ms").step("seven", step);
+const item = saga("crash item").step("eight", step);
+const [listed, rounds] = [3, 2];
 const definition = saga<{ fails: boolean; unsure?: boolean }>("crash")
   .step("one", step)
   .parallel({ two: step, three: step })
@@ -45,6 +47,8 @@ const definition = saga<{ fails: boolean; unsure?: boolean }>("crash")
   .waitFor("go", { timeout: "10m" })
   .sleep("rest", "1ms")
   .child("part", child, null)
+  .each("list", item, Array(listed).fill(null))
+  .repeat("loop", item, { input: () => null, until: ({ round }) => round === rounds })
   .step("five", {
     compensate,
     retries: 0,
@@ -64,7 +68,7 @@ await app.start();
 const { SagaStorage } = await import("../../../src/patterns/saga/storage.js");
 const { WaitStorage } = await import("../../../src/patterns/saga/wait-storage.js");
 mayDieAround(SagaStorage.prototype, ["transition"]);
-mayDieAround(WaitStorage.prototype, ["take", "deliver", "child", "undoChild", "finishChild", "wakeParent"]);
+mayDieAround(WaitStorage.prototype, ["take", "deliver", "begin", "undo", "finishChild", "wakeParent"]);
 
 if (mode === "start") {
   await handle.start({ fails: false }, { id: "ok" });
