@@ -83,7 +83,7 @@ describe("the published package", { timeout: 600_000 }, () => {
     const { stdout } = await node("--input-type=module", "--eval", code);
     expect(JSON.parse(stdout)).toEqual(
       (
-        "addGrpcService addGuard background cache circuitBreakers commands database deadLetters debug delete endSessions env " +
+        "addGrpcService addGuard asyncapi background cache circuitBreakers commands database deadLetters debug delete endSessions env " +
         "eventStore exceptionHandler fetch get graphql grpc grpcChannel head healthCheck install invalidateCache job jobs " +
         "kvstore listen logger mcp messaging metrics nodeListener onEvent onMessage openapi options outbox override patch " +
         "phase post prompt publish " +

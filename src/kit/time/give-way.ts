@@ -3,9 +3,12 @@ const share = 10;
 /** The clock is read once for so many pieces: it costs a tenth of what a small piece costs. */
 const piecesPerLook = 16;
 
+/** True from the first piece in a turn of the event loop until the next turn. */
+let inTurn = false;
+let began = 0;
 let pieces = 0;
-let since = 0;
-let turn: Promise<void> | null = null;
+let next: Promise<void> | null = null;
+let release: () => void = () => {};
 
 /**
  * To be called for each piece of an iterable, and awaited if it returns a promise. A generator that never waits runs in
@@ -13,14 +16,21 @@ let turn: Promise<void> | null = null;
  * so that many of them delay the others no more than one does.
  */
 export function giveWay(): Promise<void> | null {
-  if (turn !== null || ++pieces < piecesPerLook) return turn;
-  pieces = 0;
-  if (performance.now() - since > share) turn = new Promise((resolve) => setImmediate(begin, resolve));
-  return turn;
+  if (next !== null) return next;
+  if (!inTurn) {
+    inTurn = true;
+    began = performance.now();
+    pieces = 0;
+    setImmediate(endTurn);
+  } else if (++pieces >= piecesPerLook) {
+    pieces = 0;
+    if (performance.now() - began > share) next = new Promise((resolve) => (release = resolve));
+  }
+  return next;
 }
 
-function begin(resolve: () => void): void {
-  turn = null;
-  since = performance.now();
-  resolve();
+function endTurn(): void {
+  inTurn = false;
+  next = null;
+  release();
 }

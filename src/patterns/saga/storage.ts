@@ -273,7 +273,7 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
  * that all statements use; their ids are given apart, so that the index is used, however few rows there are. Two claims of one
  * saga can be in one statement, in a process that was paused: only the change with the token of the row is made. A wait that
  * continues keeps its time; a new one after another has its own. The time in which a saga waited is added to its deadline. An
- * end that was asked for meanwhile must not wait for a message.
+ * end that was asked for meanwhile must not wait for a message; one that is compensated waits for its children.
  */
 function changeText(sagas: string, log: string): string {
   // A wait that began in the future is from before the clock was set back: its time, if it is no date, starts over.
@@ -300,7 +300,7 @@ function changeText(sagas: string, log: string): string {
            when c.waited then clock_timestamp() else least(coalesce(s.waiting_since, clock_timestamp()), clock_timestamp()) end,
          wait_until = case when c.wait_for is not null then ${until} when not c.waited then s.wait_until end,
          wake_at = case
-           when c.wait_for is not null then case when s.cancel then clock_timestamp() else ${until} end
+           when c.wait_for is not null then case when s.cancel and c.status = 'running' then clock_timestamp() else ${until} end
            when c.wake_after is not null then clock_timestamp() + c.wake_after * interval '1 millisecond'
            else s.wake_at end,
          deadline = case when c.waited then s.deadline + (clock_timestamp() - coalesce(s.waiting_since, clock_timestamp()))

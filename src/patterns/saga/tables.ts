@@ -112,7 +112,7 @@ drop index if exists "${schema}".sagas_open;
 create index sagas_open on "${schema}".sagas (status, waiting_for) where finished_at is null;
 -- Values by which executions are found.
 alter table "${schema}".sagas add column if not exists attributes jsonb;
-create index sagas_attributes on "${schema}".sagas using gin (attributes jsonb_path_ops) where attributes is not null;
+create index if not exists sagas_attributes on "${schema}".sagas using gin (attributes jsonb_path_ops) where attributes is not null;
 `,
   ],
 };

