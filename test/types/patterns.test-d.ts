@@ -155,8 +155,10 @@ describe("types of events, sagas, jobs and commands", () => {
     saga("x").each("shipping", shipping, { weight: 1 });
     // @ts-expect-error: a list of other inputs
     saga("x").each("shipping", shipping, () => [{ height: 1 }]);
+    // @ts-expect-error: no saga of this name
+    saga("x").choose("way", { shipping }, () => ({ pickup: { weight: 1 } }));
     // @ts-expect-error: not the input of the saga of this name
-    saga("x").choose("way", { shipping }, () => ({ shipping: { weight: 1n } }));
+    saga("x").choose("way", { shipping }, () => ({ shipping: { height: 1 } }));
     // @ts-expect-error: not the input of a round
     saga("x").repeat("ask", shipping, { input: () => ({ height: 1 }), until: () => true });
     // @ts-expect-error: a promise is always true

@@ -172,7 +172,7 @@ export class SagaDefinition<Input = unknown, Results = unknown, Given = Input> i
   choose<const Name extends string, const Sagas extends Readonly<Record<string, DefinedSaga<unknown, never>>>>(
     name: Name,
     definitions: Sagas,
-    inputs: (context: SagaContext<Input, Results>) => { readonly [Key in keyof Sagas]?: GivenOf<Sagas[Key]> },
+    inputs: (context: SagaContext<Input, Results>) => NoInfer<{ readonly [Key in keyof Sagas]?: GivenOf<Sagas[Key]> }>,
   ): SagaDefinition<
     Input,
     Results & { readonly [K in Name]: { readonly [Key in keyof Sagas]?: ResultsOf<Sagas[Key]> } },
