@@ -8,8 +8,9 @@ import { IncrementalRule } from "./execute/incremental-directives.js";
 import type { HookedResolvers } from "./execute/plan.js";
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse, specifiedRules, validate } from "./graphql-js.js";
 import type { GraphqlHooks } from "./hooks.js";
+import { operationError } from "./internal-errors.js";
 import type { GraphqlLimits } from "./limits.js";
-import { hookedParse, hookedResolvers, hookedValidate, operationError } from "./run-hooks.js";
+import { hookedParse, hookedResolvers, hookedValidate } from "./run-hooks.js";
 
 /** An operation of a valid document. */
 export interface ReadyOperation {

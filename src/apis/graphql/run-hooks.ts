@@ -2,17 +2,11 @@ import type { DocumentNode, GraphQLField, GraphQLFieldResolver, GraphQLSchema, V
 import { ValueError } from "../../kit/value-error.js";
 import type { TextResult } from "./execute/compile.js";
 import type { HookedResolvers } from "./execute/plan.js";
-import { defaultFieldResolver, GraphQLError, isObjectType } from "./graphql-js.js";
+import { defaultFieldResolver, type GraphQLError, isObjectType } from "./graphql-js.js";
 import { type GraphqlHooks, GraphqlResult, type OperationCall, type ResolverCall, type ResolverHook } from "./hooks.js";
+import { operationError } from "./internal-errors.js";
 
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
-
-/** Any error as an error of an operation. */
-export function operationError(error: unknown): GraphQLError {
-  if (error instanceof GraphQLError) return error;
-  const originalError = error instanceof Error ? error : new Error(String(error));
-  return new GraphQLError(originalError.message, { originalError });
-}
 
 /** The functions of one step; the first is the outermost. */
 function of<Step extends keyof GraphqlHooks>(hooks: readonly GraphqlHooks[], step: Step) {

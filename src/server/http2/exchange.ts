@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
+import { isInstance } from "../../errors/describe.js";
 import { httpError } from "../../errors/http-error.js";
 import { problemResponse } from "../../errors/pages/problem.js";
 import { discardBody } from "../../http/discard.js";
@@ -213,7 +214,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
   /** Resets the stream. `close` with a code is no way to do that: it ends the response first, which then looks complete. */
   #breakOff(error: unknown): void {
     this.#cut = true;
-    this.stream.destroy(error instanceof Error ? error : new Error("the response failed"));
+    this.stream.destroy(isInstance(error, Error) ? error : new Error("the response failed"));
   }
 
   #listen(body: BodyBuffer): void {

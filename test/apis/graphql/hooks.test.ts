@@ -212,6 +212,19 @@ describe("hooks around execute", () => {
       },
       "no",
     ],
+    ["throws an object without a text", () => Promise.reject(Object.create(null)), "Internal Server Error"],
+    [
+      "throws an error that nobody can read",
+      () =>
+        Promise.reject(
+          new Proxy(new Error("secret"), {
+            get() {
+              throw new Error("trap");
+            },
+          }),
+        ),
+      "Internal Server Error",
+    ],
     ["returns something else", () => ({ data: 1 }) as never, "Internal Server Error"],
   ])("A hook that %s is an error of the operation", async (_what, execute, message) => {
     const failing: GraphqlHooks = { execute: async () => Promise.reject(new Error("inner")) };

@@ -334,6 +334,28 @@ describe("@stream", () => {
     await rest;
     await expect.poll(() => seen.aborted).toBe(aborted + 1);
   });
+
+  it("A request whose response is not sent ends the sources of its lists", async () => {
+    const server = await served();
+    const { started, ended } = seen;
+    const query = encodeURIComponent("{ numbers(to: 2000000000) @stream(initialCount: 1) }");
+    const response = await fetch(`${server.url}/graphql?query=${query}`, { method: "HEAD", headers: { accept } });
+    expect([response.status, seen.started]).toEqual([200, started + 1]);
+    await expect.poll(() => seen.ended).toBe(ended + 1);
+  });
+
+  it("A source that throws a value which nobody can read ends its list with an error", async () => {
+    const trap = () => {
+      throw new Error("trap");
+    };
+    const numbers = async function* () {
+      yield 1;
+      throw new Proxy({}, { get: trap, getPrototypeOf: trap });
+    };
+    const server = await served({ resolvers: { ...resolvers, Query: { ...resolvers.Query, numbers } } });
+    const { data, failed } = merged(await collect(partsOf(await request(server, "{ numbers(to: 5) @stream }"))));
+    expect([data, failed]).toEqual([{ numbers: [1] }, ["Internal Server Error"]]);
+  });
 });
 
 describe("lists of async iterables", () => {

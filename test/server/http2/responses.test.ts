@@ -171,6 +171,23 @@ describe("a response of HTTP/2", () => {
     expect(errors).toHaveLength(2);
   });
 
+  it("A stream that throws a value which nobody can read resets the HTTP/2 stream", async () => {
+    const trap = () => {
+      throw new Error("trap");
+    };
+    const { dial, errors } = await start(
+      () =>
+        new Response(
+          (async function* () {
+            yield "seen";
+            throw new Proxy({}, { get: trap, getPrototypeOf: trap });
+          })(),
+        ),
+    );
+    expect((await send(await dial())).code).toBe(2);
+    expect(errors).toHaveLength(1);
+  });
+
   it("A stream is stopped when its client cancels it, and holds back while the client does not read", async () => {
     let made = 0;
     let stopped = false;

@@ -1,5 +1,6 @@
 import type { FieldNode } from "graphql";
 import { type GraphQLError, locatedError } from "../graphql-js.js";
+import { operationError } from "../internal-errors.js";
 import { executeFields, textOf } from "./execute-fields.js";
 import { Later, type Text } from "./later.js";
 import { keysOf, type Path } from "./path.js";
@@ -114,7 +115,7 @@ export class Delivery {
         texts.push(item instanceof Later ? await textOf(item) : (item as Text));
       }
     } catch (error) {
-      failure = locatedError(error, part.field.nodes as FieldNode[], keysOf(part.path));
+      failure = locatedError(operationError(error), part.field.nodes as FieldNode[], keysOf(part.path));
       dropPart(part);
     }
     const items = texts.length === 0 ? null : `"items":[${texts.map((text) => text ?? "null").join(",")}]`;

@@ -113,7 +113,8 @@ export class HttpEndpoint {
   }
 
   #inParts(context: GraphqlContext, result: TextResult): Response {
-    return partsResponse(this.#operations.payloads(result, context, (running) => holdUntil(context.request, running)));
+    const payloads = this.#operations.payloads(result, context, (running) => holdUntil(context.request, running));
+    return partsResponse(payloads, () => context.abort());
   }
 
   /** All operations of a list run at once, as separate requests would. */
@@ -167,9 +168,12 @@ const notAcceptable = new BadRequest(
   "Accept must allow application/graphql-response+json, application/json or text/event-stream.",
 );
 
-/** A result in parts: the boundary after each of them tells the client at once that it is complete. */
-function partsResponse(payloads: AsyncGenerator<string, void, undefined>): Response {
-  async function* body(): AsyncIterableIterator<string> {
+/**
+ * A result in parts: the boundary after each of them tells the client at once that it is complete. `onLeft` is called if not
+ * all are taken. A generator would not notice that before the first: the response to HEAD takes none.
+ */
+function partsResponse(payloads: AsyncGenerator<string, void, undefined>, onLeft: () => void): Response {
+  async function* write(): AsyncGenerator<string, void, undefined> {
     let start = "---";
     for await (const text of payloads) {
       yield `${start}\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${text}\r\n---`;
@@ -177,7 +181,16 @@ function partsResponse(payloads: AsyncGenerator<string, void, undefined>): Respo
     }
     yield "--\r\n";
   }
-  const response = Response.stream(body(), { headers: { "Content-Type": 'multipart/mixed; boundary="-"' } });
+  const parts = write();
+  const iterator: AsyncIterator<string> = {
+    next: () => parts.next(),
+    return() {
+      onLeft();
+      return parts.return();
+    },
+  };
+  const body = { [Symbol.asyncIterator]: () => iterator };
+  const response = Response.stream(body, { headers: { "Content-Type": 'multipart/mixed; boundary="-"' } });
   response.addField("Cache-Control", "no-cache");
   response.addField("X-Accel-Buffering", "no");
   return response;
