@@ -335,6 +335,14 @@ describe("@stream", () => {
     await expect.poll(() => seen.aborted).toBe(aborted + 1);
   });
 
+  it("A negative number of first items is an error of the field", async () => {
+    const response = await request(await served(), "{ letters @stream(initialCount: -1) }");
+    expect(await response.json()).toMatchObject({
+      data: { letters: null },
+      errors: [{ message: "initialCount of @stream must not be negative.", path: ["letters"] }],
+    });
+  });
+
   it("A request whose response is not sent ends the sources of its lists", async () => {
     const server = await served();
     const { started, ended } = seen;

@@ -58,6 +58,19 @@ async function send(server: TestServer, { operations, map, files = {}, headers =
 }
 
 describe("uploads", () => {
+  it("Two files of the same name are refused", async () => {
+    const server = await uploading();
+    const form = new FormData();
+    form.append("operations", JSON.stringify(add));
+    form.append("map", '{"0":["variables.file"]}');
+    for (const text of ["a", "b"]) form.append("0", new Blob([text]), "0.png");
+    const response = await fetch(`${server.url}/graphql`, { method: "POST", body: form, headers: preflight });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { errors: [{ message: "A file of the form is not in 'map', or is there twice." }] },
+    ]);
+  });
+
   it("A file reaches its resolver as it was sent, in a variable, a list and an input", async () => {
     const server = await uploading();
     const [one, two] = [randomBytes(200_000), Buffer.from("two")];

@@ -167,8 +167,14 @@ function list(itemType: GraphQLOutputType, complete: Complete, selection: Select
     if (value === null || value === undefined) return null;
     // The inner one of two lists has the place of an item.
     if (run.parts !== null && field.streamed && typeof path!.key === "string") {
-      const first = streamed(run, field, path!, info, value as object);
-      if (first !== undefined) return first;
+      try {
+        const first = streamed(run, field, path!, info, value as object);
+        if (first !== undefined) return first;
+      } catch (error) {
+        // Of the arguments of the directive, before an item is looked at.
+        if (Array.isArray(value)) abandonItems(run, itemType, selection, value, 0);
+        throw error;
+      }
     }
     if (isAsyncIterable(value)) {
       return new LaterValue(run, firstItems(run, value[Symbol.asyncIterator](), Infinity), (all) =>
