@@ -20,14 +20,12 @@ export function contents() {
   }));
 }
 
-/** The list of all pages but some; `link` gives the address of one. */
-export function llmsText(link, leftOut = []) {
+/** The list of all pages; `link` gives the address of one. */
+export function llmsText(link) {
   const lines = contents().flatMap(({ title, pages }) => [
     `## ${title}`,
     "",
-    ...pages
-      .filter(({ file }) => !leftOut.includes(file))
-      .map((page) => `- [${page.title}](${link(page.file)}): ${page.about}`),
+    ...pages.map((page) => `- [${page.title}](${link(page.file)}): ${page.about}`),
     "",
   ]);
   return [head(), ...lines].join("\n");
@@ -40,14 +38,11 @@ export function llmsFullText() {
   return `${[head().trim(), ...texts].join("\n\n")}\n`;
 }
 
-/** Writes the list that the package has. Pages on the work on Stoa itself are not in it. */
+/** Writes the list that the package has. */
 export function writeLlms() {
-  const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const [, names] = /!docs\/\{([\w,-]+)\}\.md/.exec(files.join(" "));
-  const leftOut = names.split(",").map((name) => `${name}.md`);
   writeFileSync(
     join(root, "llms.txt"),
-    llmsText((file) => `docs/${file}`, leftOut),
+    llmsText((file) => `docs/${file}`),
   );
 }
 
