@@ -49,38 +49,39 @@ async function locations(url: string, body: unknown): Promise<Issue["loc"][]> {
 const wrong = Array(20).fill("x");
 
 describe("validateLimit", () => {
-  it.each([{ validateLimit: 3 }, { validate_limit: 3 }])(
-    "A response has at most as many errors as %o allows",
-    async (limit) => {
-      const app = shops();
-      const { url } = await app.run({ exit: false, port: 0, logs: false, ...limit });
-      try {
-        const sizes = [0, 1, 2].map((index) => ["sizes", index]);
-        expect(await locations(`${url}/model`, { sizes: wrong, prices: 1 })).toEqual(sizes);
-        expect(await locations(`${url}/model`, { sizes: wrong.slice(18), prices: [wrong, wrong] })).toEqual([
-          ["sizes", 0],
-          ["sizes", 1],
-          ["prices", 0, 0],
-        ]);
-        expect(await locations(`${url}/partial`, { sizes: wrong })).toEqual(sizes);
-        const items = [{ sizes: ["x", "x"] }, { sizes: wrong }, 1];
-        expect(await locations(`${url}/nested`, { sizes: [], prices: [], name: "A", items })).toEqual([
-          ["items", 0, "sizes", 0],
-          ["items", 0, "sizes", 1],
-          ["items", 1, "sizes", 0],
-        ]);
-        expect(await locations(`${url}/zod`, Array(20).fill(1))).toEqual([
-          ["query", "page"],
-          ["query", "size"],
-          ["body", 0],
-        ]);
-        expect(await locations(`${url}/strict`, { a: 1, b: 1, c: 1, d: 1 })).toHaveLength(3);
-        expect(await locations(`${url}/own`, wrong)).toHaveLength(3);
-      } finally {
-        await app.stop();
-      }
-    },
-  );
+  const quiet = { exit: false, port: 0, logs: false } as const;
+  it.each([
+    ["validateLimit", (app: App) => app.run({ ...quiet, validateLimit: 3 })],
+    ["validate_limit", (app: App) => app.run({ ...quiet, validate_limit: 3 })],
+  ] as const)("A response has at most as many errors as %s allows", async (_spelling, run) => {
+    const app = shops();
+    const { url } = await run(app);
+    try {
+      const sizes = [0, 1, 2].map((index) => ["sizes", index]);
+      expect(await locations(`${url}/model`, { sizes: wrong, prices: 1 })).toEqual(sizes);
+      expect(await locations(`${url}/model`, { sizes: wrong.slice(18), prices: [wrong, wrong] })).toEqual([
+        ["sizes", 0],
+        ["sizes", 1],
+        ["prices", 0, 0],
+      ]);
+      expect(await locations(`${url}/partial`, { sizes: wrong })).toEqual(sizes);
+      const items = [{ sizes: ["x", "x"] }, { sizes: wrong }, 1];
+      expect(await locations(`${url}/nested`, { sizes: [], prices: [], name: "A", items })).toEqual([
+        ["items", 0, "sizes", 0],
+        ["items", 0, "sizes", 1],
+        ["items", 1, "sizes", 0],
+      ]);
+      expect(await locations(`${url}/zod`, Array(20).fill(1))).toEqual([
+        ["query", "page"],
+        ["query", "size"],
+        ["body", 0],
+      ]);
+      expect(await locations(`${url}/strict`, { a: 1, b: 1, c: 1, d: 1 })).toHaveLength(3);
+      expect(await locations(`${url}/own`, wrong)).toHaveLength(3);
+    } finally {
+      await app.stop();
+    }
+  });
 
   it("A response has 1000 errors by default, and more if the limit is higher", async () => {
     const many = Array(5000).fill("x");

@@ -71,6 +71,16 @@ describe("the AsyncAPI document", () => {
     expect(Object.keys(document.components!.schemas!)).toEqual(["Line", "Order"]);
   });
 
+  it("A schema that was given a name is shared under it", async () => {
+    const Price = z.object({ price: z.number() });
+    const app = new App();
+    app.logger = silent();
+    app.enableMemoryBroker();
+    app.onMessage("offers", { schema: Price }, () => {});
+    const document = await app.enableAsyncapi({ schemas: { Price } }).asyncapi();
+    expect(Object.keys(document.components!.schemas!)).toEqual(["Price"]);
+  });
+
   it("Topics of one name on two brokers are two channels, with the servers that were given", async () => {
     const app = shop().enableMessaging();
     app.onMessage("orders", { broker: "kafka" }, () => {});

@@ -90,7 +90,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
   };
 
   it("Killed at any moment, publishers and relays lose nothing, keep the order of each key, and each effect happens once", {
-    timeout: 300_000,
+    timeout: 1_800_000,
   }, async () => {
     const places = ["after read", "before publish", "after publish", "before mark", "after mark", "in handler"];
     const rounds = isLong ? 10 : 1;
