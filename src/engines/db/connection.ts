@@ -1,4 +1,4 @@
-import type { Beginning, Execution } from "./pool/execution.js";
+import type { Execution } from "./pool/execution.js";
 
 /** One session with a database of either engine. Responses come in the order of the statements. */
 export interface Connection {
@@ -23,11 +23,6 @@ export interface Connection {
   /** The time of its last start of a statement or response, on the monotonic clock. */
   readonly busySince: number;
   send(execution: Execution): void;
-  /**
-   * Sends a statement together with the beginning of its transaction, without a round trip for that. The statement does not
-   * run if the beginning fails. False if that is not possible, and nothing was sent.
-   */
-  sendFirst?(execution: Execution, beginning: Beginning): boolean;
   /** Stops the work on an execution whose caller has left. */
   cancel(execution: Execution): void;
   /** Resolves when no cancel request is under way. */

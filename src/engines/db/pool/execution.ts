@@ -46,14 +46,6 @@ export interface ExecutionCarrier {
   cancel(execution: Execution): void;
 }
 
-/** A transaction that begins with its first statement. */
-export interface Beginning {
-  /** `begin`, with its options. */
-  readonly text: string;
-  /** Called once, with null when the transaction has begun, otherwise with the error. */
-  settle(error: unknown): void;
-}
-
 /** One statement on its way through a connection, with its parameters and its result. */
 export class Execution {
   readonly info: StatementInfo;
@@ -73,8 +65,6 @@ export class Execution {
   completed = false;
   /** True if the caller has its result; later messages of the server are dropped. */
   settled = false;
-  /** The transaction that it begins, until the server has confirmed that. */
-  beginning: Beginning | null = null;
   /** The connection that was given the execution. */
   carrier: ExecutionCarrier | null = null;
   /** Set while the execution waits for something; takes it out of there. */

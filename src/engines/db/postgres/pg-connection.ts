@@ -1,5 +1,5 @@
 import { type Connection, type ConnectionOwner, nobody } from "../connection.js";
-import { type Beginning, columnsOf, Execution, type Field, noColumns } from "../pool/execution.js";
+import { columnsOf, Execution, type Field, noColumns } from "../pool/execution.js";
 import { internalStatement } from "../statements.js";
 import { connectionError, type ServerError, translateError } from "../translate-error.js";
 import { wireRow } from "../wire-row.js";
@@ -109,18 +109,6 @@ export class PgConnection implements Connection, ExecutionCarrier {
     else this.owner.onProgress(this);
   }
 
-  sendFirst(execution: Execution, beginning: Beginning): boolean {
-    const { info, prepare } = execution;
-    // Only a statement that the session knows: nothing has to be asked first, and the session is not changed by it.
-    const isKnown = prepare && !this.#naming.disabled && this.#prepared.columnsOf(info.name) != null;
-    const isUpToDate = this.#tableChanges === this.#naming.tableChanges && !this.#strayCancel;
-    if (!isKnown || !isUpToDate || !this.usable || this.#held !== null) return false;
-    if (info.parameterTypes === null || !execution.encode()) return false;
-    execution.beginning = beginning;
-    this.#transmit(execution);
-    return true;
-  }
-
   cancel(execution: Execution): void {
     if (this.#sent[0] !== execution || !this.available) return;
     execution.cancelled = true;
@@ -191,12 +179,9 @@ export class PgConnection implements Connection, ExecutionCarrier {
     // The server refuses writes, for example because it was demoted: the next connection may reach the primary.
     // A replica always does.
     if (error.code === readOnlyServer && !execution.readOnly && execution.reroute === null) this.retired = true;
-    const { beginning } = execution;
-    execution.beginning = null;
-    beginning?.settle(translateError(error, beginning.text));
     const aboutName = isAboutName(execution, error);
     const outdated = error.code === "0A000" && execution.prepare && execution.columns !== noColumns;
-    const again = this.#mayRunAgain(execution, error, aboutName, outdated) && beginning === null;
+    const again = this.#mayRunAgain(execution, error, aboutName, outdated);
     this.#advance(execution);
     if (again) {
       execution.restart();
@@ -220,13 +205,6 @@ export class PgConnection implements Connection, ExecutionCarrier {
       if (wireRow.count !== execution.columns.names.length) throw new Error("a row of the wrong length");
       execution.row(wireRow);
     } else if (type === messageType.commandComplete) {
-      const { beginning } = execution;
-      if (beginning !== null) {
-        execution.beginning = null;
-        this.clean = false;
-        beginning.settle(null);
-        return true;
-      }
       // Its text ends with a zero.
       execution.complete(execution.wantsTag ? bytes.toString("latin1", start, end - 1) : "");
     }
@@ -325,10 +303,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
     if (this.#failure !== null) return;
     this.#failure = error;
     this.usable = false;
-    for (const execution of this.#sent.splice(0)) {
-      execution.beginning?.settle(connectionError(error));
-      execution.fail(connectionError(error));
-    }
+    for (const execution of this.#sent.splice(0)) execution.fail(connectionError(error));
     for (const execution of this.#held?.splice(0) ?? []) execution.fail(connectionError(error));
     this.client.connection.stream.destroy();
     this.owner.onGone(this);

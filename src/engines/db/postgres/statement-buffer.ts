@@ -20,13 +20,6 @@ export class StatementBuffer {
     this.#length += executeAndSync.copy(this.#bytes, this.#length);
   }
 
-  /** Adds the beginning of a transaction, without Sync: if it fails, the server skips the statement behind it too. */
-  begin(text: string): void {
-    const messages = beginnings.get(text) ?? beginningOf(text);
-    this.#reserve(messages.length);
-    this.#length += messages.copy(this.#bytes, this.#length);
-  }
-
   /** Takes out all that was added. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
@@ -116,19 +109,3 @@ const letterB = "B".charCodeAt(0);
 
 /** Execute: the portal without a name, all rows. Then Sync. */
 const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
-
-/** The messages that begin a transaction, by the text of `begin` with its options: there are few. */
-const beginnings = new Map<string, Buffer>();
-
-/** Parse, Bind and Execute of a statement without a name, parameters and rows. */
-function beginningOf(text: string): Buffer {
-  const message = (type: string, body: string): string => {
-    const size = Buffer.alloc(4);
-    size.writeUInt32BE(body.length + 4);
-    return type + size.toString("latin1") + body;
-  };
-  const parse = message("P", `\0${text}\0\0\0`);
-  const messages = Buffer.from(`${parse}${message("B", "\0".repeat(8))}${message("E", "\0".repeat(5))}`, "latin1");
-  beginnings.set(text, messages);
-  return messages;
-}

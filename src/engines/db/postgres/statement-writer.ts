@@ -33,7 +33,6 @@ export class StatementWriter {
     const columns = execution.prepare ? this.#prepared.columnsOf(execution.info.name) : undefined;
     if (columns != null && execution.encoded !== null) {
       execution.columns = columns;
-      if (execution.beginning !== null) this.#buffer.begin(execution.beginning.text);
       this.#buffer.add(execution.info.name, execution.encoded);
       return;
     }

@@ -26,10 +26,6 @@ export abstract class ConnectionScope extends PoolQueries implements Scope {
     if (!this.open) throw new ProgrammingError(`the ${this.kind} has ended`);
     if (this.alters(execution)) this.connection.altered = true;
     execution.readOnly = this.readOnly;
-    this.transmit(execution);
-  }
-
-  protected transmit(execution: Execution): void {
     execution.carrier = this.connection;
     this.connection.send(execution);
   }
@@ -64,7 +60,8 @@ export abstract class ConnectionScope extends PoolQueries implements Scope {
   command(text: string): Promise<unknown> {
     // The simple protocol: one message there, and less coming back.
     const execution = new Execution(internalStatement(text), [], "execute", false, true);
-    this.transmit(execution);
+    execution.carrier = this.connection;
+    this.connection.send(execution);
     return execution.promise;
   }
 }

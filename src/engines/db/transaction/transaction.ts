@@ -5,10 +5,9 @@ import type { Connection } from "../connection.js";
 import type { CursorHome } from "../cursor.js";
 import type { Transaction } from "../database.js";
 import { OperationalError, ProgrammingError } from "../errors.js";
-import { Execution } from "../pool/execution.js";
+import type { Execution } from "../pool/execution.js";
 import type { QueryDefaults, TransactionOutbox } from "../pool/pool-queries.js";
 import { cancelledError } from "../pool/waiting-line.js";
-import { internalStatement } from "../statements.js";
 import { currentScope, runWithin } from "./ambient.js";
 import { ConnectionScope } from "./scope.js";
 import {
@@ -33,12 +32,6 @@ export class TransactionScope extends ConnectionScope implements Transaction {
   /** Savepoints are strictly nested: a second savepoint at the same level waits for the first. */
   #lastNested: Promise<unknown> = Promise.resolve();
   #savepoints = 0;
-  /** The text of `begin`, until it is sent with the first statement. */
-  #begin: string | null = null;
-  /** Statements behind the first, until the server has confirmed that the transaction has begun. */
-  #held: Execution[] | null = null;
-  /** The error with which the beginning failed. */
-  #notBegun: unknown = null;
   /** The levels of the transaction and of its open savepoints, innermost last. Shared with the savepoints. */
   readonly #levels: UndoLevel[];
 
@@ -89,42 +82,6 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     return turn;
   }
 
-  /** @internal Begins the transaction with its first statement, in one round trip. */
-  beginLater(text: string): void {
-    this.#begin = text;
-  }
-
-  /** Behind the first statement the others wait: if the transaction did not begin, each would be committed by itself. */
-  protected override transmit(execution: Execution): void {
-    const text = this.#begin;
-    if (this.#held !== null) {
-      this.#held.push(execution);
-    } else if (text === null) {
-      super.transmit(execution);
-    } else {
-      this.#begin = null;
-      this.#held = [];
-      execution.carrier = this.connection;
-      const settle = (error: unknown): void => this.#begun(error);
-      if (this.connection.sendFirst!(execution, { text, settle })) return;
-      this.#held.push(execution);
-      const begin = new Execution(internalStatement(text), [], "execute", false, true);
-      this.connection.send(begin);
-      begin.promise.then(() => settle(null), settle);
-    }
-  }
-
-  #begun(error: unknown): void {
-    const held = this.#held ?? [];
-    this.#held = null;
-    this.#notBegun = error;
-    if (error !== null) this.open = false;
-    for (const execution of held) {
-      if (error !== null) execution.fail(error);
-      else if (!execution.settled) super.transmit(execution);
-    }
-  }
-
   protected override start(execution: Execution): void {
     // A savepoint can outlive the transaction around it, if that is aborted. The connection may belong to others then.
     if (this.level.undone) this.open = false;
@@ -145,11 +102,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
     this.open = false;
     await this.#lastNested;
     if (this.signal?.aborted) throw cancelledError(this.signal.reason);
-    // Nothing was sent.
-    if (this.#begin !== null) return this.#hooks;
     const { command } = (await this.command("commit")) as { command: string };
-    // The function has caught the error.
-    if (this.#notBegun !== null) throw this.#notBegun;
     // An error that the function caught had ended the transaction all the same.
     if (command === "ROLLBACK") {
       throw new ProgrammingError("the transaction was rolled back because a statement in it had failed", {
@@ -168,7 +121,7 @@ export class TransactionScope extends ConnectionScope implements Transaction {
   async rollback(): Promise<void> {
     this.open = false;
     for (const level of this.#levels.toReversed()) level.undo();
-    if (!this.connection.usable || this.#begin !== null) return;
+    if (!this.connection.usable) return;
     const stopTimer = timeLimit(rollbackPatience, () => this.connection.destroy(new Error("a rollback got no answer")));
     try {
       await this.connection.quiet();
@@ -269,14 +222,10 @@ async function attemptOnce<T>(
   const tx = new TransactionScope(source.owner, connection, source.defaults, signal);
   tx.readOnly = options.readOnly === true;
   try {
-    if (connection.sendFirst !== undefined && settings.size === 0 && options.statementMs === undefined) {
-      tx.beginLater(beginStatement(options));
-    } else {
-      const begun = tx.command(beginStatement(options));
-      // Sent together, without waiting. If `begin` fails, a local setting has no effect.
-      const set = settings.size === 0 ? undefined : tx.applySettings(settings);
-      await Promise.all([begun, set]);
-    }
+    const begun = tx.command(beginStatement(options));
+    // Sent together, without waiting. If `begin` fails, a local setting has no effect.
+    const set = settings.size === 0 ? undefined : tx.applySettings(settings);
+    await Promise.all([begun, set]);
     if (options.statementMs !== undefined) {
       connection.statementLimit = options.statementMs;
       await tx.command(`set local statement_timeout = ${options.statementMs}`);
