@@ -376,6 +376,31 @@ describe.skipIf(server === "")("a database that fails", () => {
       }
     });
 
+    it("A cancel request that signals twice, as PostgreSQL does, does not affect the next statement", async () => {
+      await open({ poolSize: 1 });
+      const slow = "select pg_sleep(61)";
+      const waiting = "select 'the next' from pg_advisory_xact_lock(1761)";
+      const other = await openDatabase({ url: server, sslmode: "disable", poolSize: 1 });
+      opened.push(other);
+      await other.session(async (session) => {
+        const runs = async (text: string, seen = "pid"): Promise<void> => {
+          const find = `select ${seen} from pg_stat_activity where state = 'active' and query = $1`;
+          await vi.waitFor(async () => expect(await session.fetch(find, [text])).toHaveLength(1), 10_000);
+        };
+        await session.execute("select pg_advisory_lock(1761)");
+        const controller = new AbortController();
+        const cancelled = failure(db.fetch(slow, [], { signal: controller.signal }));
+        const next = db.fetchval(waiting);
+        await runs(slow);
+        controller.abort();
+        await cancelled;
+        await runs(waiting, "pg_cancel_backend(pid)");
+        await runs(waiting);
+        await session.execute("select pg_advisory_unlock(1761)");
+        expect(await next).toBe("the next");
+      });
+    });
+
     it("Cancelling removes a call that waits for a connection before it is sent", async () => {
       await open({ poolSize: 1 });
       await db.transaction(async () => {

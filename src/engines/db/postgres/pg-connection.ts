@@ -57,6 +57,8 @@ export class PgConnection implements Connection, ExecutionCarrier {
   #cancelling: Promise<void> | null = null;
   /** A cancel request may have come too late for its statement, and hit a later one. */
   #strayCancel = false;
+  /** The last execution that was sent before the request was delivered: none after it can be hit. */
+  #lastExposed: Execution | null = null;
 
   constructor(connected: Connected, ExecutionQuery: ExecutionQueryClass, naming: StatementNaming) {
     const { client, reader, server } = connected;
@@ -115,6 +117,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
     this.#strayCancel = true;
     this.#cancelling = sendCancel(this.#connected).finally(() => {
       this.#cancelling = null;
+      this.#lastExposed = this.#sent.at(-1) ?? null;
       const head = this.#sent[0];
       // Callers that left meanwhile could not have theirs cancelled; and a request that was lost is sent again.
       if (head?.settled) this.#cancelLater(head, head === execution ? repeatedCancelDelay : lateCancelDelay);
@@ -241,6 +244,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
 
   #advance(execution: Execution): void {
     if (this.#sent[0] === execution) this.#sent.shift();
+    if (this.#lastExposed === execution) this.#lastExposed = null;
     if (execution.heavy) {
       this.#heavy--;
       execution.heavy = false;
@@ -277,7 +281,8 @@ export class PgConnection implements Connection, ExecutionCarrier {
     else if (execution.prepare && this.#prepared.columnsOf(execution.info.name) === null)
       this.#prepared.forget(execution.info.name);
     const stray = error.code === "57014" && this.#strayCancel && execution.info.repeatable;
-    if (error.code === "57014") this.#strayCancel = false;
+    // The server signals its process twice for one request: both the statement and the next one may be hit.
+    if (error.code === "57014" && this.#cancelling === null && this.#lastExposed === null) this.#strayCancel = false;
     const again = aboutName || outdated || (stray && !execution.cancelled);
     return again && this.clean && !execution.settled && execution.retries < 2;
   }
