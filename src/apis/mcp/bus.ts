@@ -1,7 +1,4 @@
 import type { Rooms } from "../../batteries/rooms/rooms.js";
-import type { Logger } from "../../kit/logger.js";
-import { backoff } from "../../kit/time/backoff.js";
-import { sleep } from "../../kit/time/within.js";
 import type { RelayedMessage } from "./exchange.js";
 import type { RpcReply } from "./protocol.js";
 
@@ -27,20 +24,8 @@ export class Bus {
   constructor(private readonly rooms: Rooms) {}
 
   /** Passes the messages of all workers on, this one included. */
-  async listen(hear: (message: BusMessage) => void, logger: Logger): Promise<void> {
-    const { signal } = this.#ending;
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        for await (const message of await this.rooms.hear<BusMessage>(room, signal, Number.POSITIVE_INFINITY)) {
-          failures = 0;
-          hear(message);
-        }
-        return;
-      } catch (error) {
-        logger.warn("messages between the workers of MCP were lost", { error });
-        await sleep(backoff(failures, 100, 10_000), signal);
-      }
-    }
+  listen(hear: (message: BusMessage) => void): void {
+    void this.rooms.listen(room, hear, this.#ending.signal, "messages between the workers of MCP were lost");
   }
 
   tell(message: BusMessage): void {

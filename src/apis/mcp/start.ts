@@ -44,7 +44,7 @@ export async function startMcp(host: Host, config: McpConfig, declared: Declared
   host.link("MCP", path);
   if (config.oauth !== undefined) addOauth(host, path, config.oauth);
   return {
-    listen: () => void bus.listen((message) => server.hear(message), host.logger),
+    listen: () => bus.listen((message) => server.hear(message)),
     updated: (uri) => bus.tell({ kind: "updated", uri }),
     drain() {
       streams.drain();

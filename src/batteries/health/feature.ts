@@ -5,9 +5,11 @@ import type { EitherSpelling } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 import { joinPaths } from "../../routing/pattern.js";
 import { listenForSilentWorkers, silentWorkers } from "../../server/process/silent-workers.js";
+import { startedRooms } from "../rooms/feature.js";
 import type { CheckSettings, HealthCheck, HealthCheckOptions, HealthProbe, HealthResult } from "./check.js";
 import { HealthCheckConfig, type HealthOptions } from "./config.js";
 import { HealthChecks } from "./health-checks.js";
+import type { Machines } from "./machines.js";
 import type { HealthReport } from "./report.js";
 
 export interface HealthFeature {
@@ -23,9 +25,11 @@ export interface HealthFeature {
 interface State {
   readonly checks: HealthChecks;
   config: HealthCheckConfig | null;
+  /** Set where there is a page of the machines. */
+  machines: Machines | null;
 }
 
-const stateOf = perHost((): State => ({ checks: new HealthChecks(), config: null }));
+const stateOf = perHost((): State => ({ checks: new HealthChecks(), config: null, machines: null }));
 
 export const healthFeature = feature<HealthFeature>({
   name: "health checks",
@@ -60,18 +64,24 @@ export const healthFeature = feature<HealthFeature>({
     add("/ready", "ready");
     add("/startup", "startup");
     if (config.admin === undefined) return;
-    const { addMachinePage } = await import("./page.js");
-    addMachinePage(host, config.admin, () => healthReport(null, host.phase, checks, config, settings));
+    const [{ addMachinePage }, { Machines }] = await Promise.all([import("./page.js"), import("./machines.js")]);
+    const machines = (stateOf(host).machines = new Machines(await startedRooms(host), config.version, host.logger));
+    addMachinePage(host, config.admin, machines, () => healthReport(null, host.phase, checks, config, settings));
   },
-  ready(host) {
-    const { config, checks } = stateOf(host);
+  async ready(host) {
+    const { config, checks, machines } = stateOf(host);
     const names = [...checks].map(({ name }) => name);
     const unknown = config?.optional.find((name) => !names.includes(name));
-    if (unknown === undefined) return;
-    throw new ValueError(
-      `option 'optional' in HealthCheckConfig names '${unknown}', which is no check: there are ${names.join(", ")}`,
-    );
+    if (unknown !== undefined) {
+      throw new ValueError(
+        `option 'optional' in HealthCheckConfig names '${unknown}', which is no check: there are ${names.join(", ")}`,
+      );
+    }
+    if (machines === null) return;
+    const { drainMachine } = await import("./page.js");
+    machines.begin(() => drainMachine(host));
   },
+  drain: (host) => stateOf(host).machines?.end(),
 });
 
 /** Adds a check of a feature: of an engine, of circuits. It runs only where health checks are enabled. */

@@ -1,31 +1,58 @@
 import { consoleSection } from "../../console/add-section.js";
 import type { AdminSettings } from "../../console/options.js";
-import { type LivePanel, type LiveTone, livePanels } from "../../console/panels.js";
+import { type LiveCell, type LivePanel, type LiveTone, livePanels } from "../../console/panels.js";
+import { describeError } from "../../errors/describe.js";
 import type { Host } from "../../feature/host.js";
-import { nodeOs } from "../../kit/node-modules.js";
 import { ValueError } from "../../kit/value-error.js";
 import { parentLink } from "../../server/process/parent-link.js";
 import type { HealthStatus } from "./check.js";
+import { type Machines, machineName } from "./machines.js";
 import type { HealthReport } from "./report.js";
 
 const tones: Readonly<Record<HealthStatus, LiveTone>> = { UP: "good", DEGRADED: "warning", DOWN: "bad" };
 
-/** Adds the section of the machine to the console: its checks, what its features show, and a button that drains it. */
-export function addMachinePage(host: Host, options: AdminSettings, report: () => Promise<HealthReport>): void {
+/** Adds the section of the machines to the console: their list, the checks of this one, and what its features show. */
+export function addMachinePage(
+  host: Host,
+  options: AdminSettings,
+  machines: Machines,
+  report: () => Promise<HealthReport>,
+): void {
   consoleSection(host, {
     title: "Machine",
     enabledBy: "enableHealthChecks({ admin: ... })",
     ...options,
     async view() {
-      const [health, panels] = await Promise.all([report(), livePanels(host).read()]);
-      return { panels: [machinePanel(host, health), ...panels] };
+      const [listed, health, panels] = await Promise.all([listPanel(machines), report(), livePanels(host).read()]);
+      return { panels: [machinePanel(host, machines.self, health), listed, ...panels] };
     },
-    actions: { drain: async (name) => drain(host, name) },
+    actions: { drain: (id) => machines.drain(id) },
   });
 }
 
-function machinePanel(host: Host, { status, checks, uptime_seconds, version, transport }: HealthReport): LivePanel {
-  const name = machineName();
+/** The list is away while its store is. The checks of this machine are shown without it. */
+async function listPanel(machines: Machines): Promise<LivePanel> {
+  const title = "Machines";
+  try {
+    const rows = (await machines.list()).map(({ id, name, version, since, processes }): LiveCell[] => [
+      id === machines.self ? { text: `${name} (this one)`, tone: "info" } : name,
+      version,
+      processes.join(", "),
+      { at: new Date(since) },
+      { id, actions: ["drain"] },
+    ]);
+    const columns = ["Machine", "Version", "Processes", "Serves since", ""];
+    return { title, tables: [{ columns, rows, empty: "There are none." }] };
+  } catch (error) {
+    return { title, error: describeError(error).message };
+  }
+}
+
+function machinePanel(
+  host: Host,
+  id: string,
+  { status, checks, uptime_seconds, version, transport }: HealthReport,
+): LivePanel {
   const rows = Object.entries(checks).map(([check, { status: found, message = "", duration_ms }]) => [
     check,
     { text: found, tone: tones[found], badge: true },
@@ -33,7 +60,7 @@ function machinePanel(host: Host, { status, checks, uptime_seconds, version, tra
     message,
   ]);
   return {
-    title: name,
+    title: machineName(),
     badge: { text: status, tone: tones[status] },
     facts: [
       { label: "Version", value: version ?? "not set" },
@@ -43,23 +70,16 @@ function machinePanel(host: Host, { status, checks, uptime_seconds, version, tra
       ...(transport === undefined ? [] : [{ label: "Transport", value: transport }]),
     ],
     tables: [{ columns: ["Check", "Status", "Took", ""], rows, empty: "There are no checks." }],
-    actions: { id: name, names: ["drain"] },
+    actions: { id, names: ["drain"] },
   };
 }
 
 /** Ends all processes of this machine as SIGTERM does: readiness fails for `drainDelay`, then they drain. */
-function drain(host: Host, name: string): void {
-  // With several machines behind one address the button may reach another one than the page came from.
-  if (name !== machineName())
-    throw new ValueError(`the request reached ${machineName()}: ask for ${name} by its address`);
+export function drainMachine(host: Host): void {
   // A second signal would end it at once.
-  if (host.phase !== "started") throw new ValueError(`${name} drains already`);
+  if (host.phase !== "started") throw new ValueError("the machine drains already");
   if (parentLink === null && process.listenerCount("SIGTERM") === 0) {
     throw new ValueError("this process is not ended by SIGTERM: app.run() did not start it");
   }
   process.kill(parentLink?.parent ?? process.pid, "SIGTERM");
-}
-
-function machineName(): string {
-  return nodeOs().hostname();
 }

@@ -46,6 +46,10 @@ const maxName = 200;
 /** Names often come from clients, and become keys of stores. */
 /** Clients often choose the name: a wrong one is their mistake. */
 export function checkedName(name: unknown): string {
-  if (typeof name === "string" && name !== "" && name.length <= maxName) return name;
-  throw httpError("BAD_REQUEST", `the name of a room is a string of 1 to ${maxName} characters`);
+  if (typeof name !== "string" || name === "" || name.length > maxName) {
+    throw httpError("BAD_REQUEST", `the name of a room is a string of 1 to ${maxName} characters`);
+  }
+  // Clients often choose the name.
+  if (name.startsWith("stoa:")) throw httpError("BAD_REQUEST", "rooms whose names begin with stoa: are internal");
+  return name;
 }

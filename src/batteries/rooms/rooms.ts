@@ -5,7 +5,9 @@ import { Response } from "../../http/response.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
+import { backoff } from "../../kit/time/backoff.js";
 import { Pace } from "../../kit/time/pace.js";
+import { sleep } from "../../kit/time/within.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { RoomClient } from "./client.js";
@@ -78,7 +80,7 @@ export class Rooms {
         const id = except && this.#sockets.get(except)?.rooms.get(name)?.id;
         return this.#noted(this.#send(name, value, id), "send", "a message to a room was not sent");
       },
-      members: () => this.#members(name),
+      members: () => this.members(name),
       history: (after) => this.#history<Data>(name, after),
     };
   }
@@ -147,10 +149,40 @@ export class Rooms {
     return this.#subscription(name, this.#settings, filter, signal, after).client;
   }
 
+  /**
+   * Passes the messages of a room to another feature until the signal is aborted, also after the store was away. `lost` says
+   * what was lost then; `info` is what `members()` shows of it.
+   */
+  async listen<Data>(
+    name: string,
+    hear: (data: Data) => void,
+    signal: AbortSignal,
+    lost: string,
+    info?: object,
+  ): Promise<void> {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        for await (const data of await this.hear<Data>(name, signal, Number.POSITIVE_INFINITY, info)) {
+          failures = 0;
+          hear(data);
+        }
+        return;
+      } catch (error) {
+        this.#logger.warn(lost, { error });
+        await sleep(backoff(failures, 100, 10_000), signal);
+      }
+    }
+  }
+
   /** Subscribes for another feature, which has limits of its own. Resolves when no message is missed any more. */
-  async hear<Data>(name: string, signal: AbortSignal, maxBuffered: number): Promise<AsyncIterable<Data>> {
+  async hear<Data>(
+    name: string,
+    signal: AbortSignal,
+    maxBuffered: number,
+    info: object | null = null,
+  ): Promise<AsyncIterable<Data>> {
     const limits = { ...this.#settings, maxBuffered };
-    const { client, entered } = this.#subscription<Data>(name, limits, undefined, signal, undefined);
+    const { client, entered } = this.#subscription<Data>(name, limits, undefined, signal, undefined, info);
     // The subscription has the error.
     await entered.catch(() => {});
     return client;
@@ -162,6 +194,7 @@ export class Rooms {
     filter: SubscribeOptions<Data>["filter"],
     signal: AbortSignal | undefined,
     after: string | undefined,
+    info: object | null = null,
   ): { readonly client: Subscription<Data>; readonly entered: Promise<void> } {
     let leave = (): void => {};
     const end = (): void => client.end();
@@ -178,7 +211,7 @@ export class Rooms {
     signal?.addEventListener("abort", end);
     const { leave: exit, entered } = this.#enter(name, client, {
       after: readEventId(after),
-      info: "null",
+      info: JSON.stringify(info),
       presence: false,
     });
     leave = exit;
@@ -241,7 +274,8 @@ export class Rooms {
     return String(await available(() => this.#store.send(name, messageText(json, except))));
   }
 
-  async #members(name: string): Promise<RoomMembers> {
+  /** Who is in a room. */
+  async members(name: string): Promise<RoomMembers> {
     const { count, members } = await available(() => this.#store.members(name, this.#settings.maxListed));
     return { count, members: members.map(({ id, info }) => ({ id, info: JSON.parse(info) as unknown })) };
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Events } from "../../batteries/rooms/events.js";
 import { openSocket } from "../../batteries/rooms/socket.js";
 import { patient, until } from "../../server/process/program.js";
@@ -8,6 +8,13 @@ import { testStore } from "../kvstore/store.js";
 import { count, expectEnd, expectHall, Machine } from "./shop.js";
 
 const redis = service("redis");
+
+interface MachinePanel {
+  readonly title: string;
+  readonly tables: readonly { readonly rows: MachineRow[] }[];
+}
+
+type MachineRow = [name: unknown, version: string, processes: string, since: unknown, actions: { readonly id: string }];
 
 /** Two servers, each with a supervisor and two workers of its own. They have nothing in common but the store. */
 describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
@@ -127,6 +134,31 @@ describe.skipIf(!redis)("two machines with a key-value store", patient, () => {
   it("A circuit opens for both machines", async () => {
     await until(async () => (await one.get("/fails")).status === 503);
     await until(async () => (await two.fromAll("/fails")).every(({ status }) => status === 503));
+  });
+
+  it("An operator sees all machines on the page of any, and drains another; a client does not get at them", async () => {
+    const third = await Machine.start({ STORE: redis!, PREFIX: prefix });
+    onTestFinished(() => third.kill());
+    const listed = async (): Promise<MachineRow[]> => {
+      const { panels } = JSON.parse((await one.get("/_machine/view")).text) as { panels: MachinePanel[] };
+      return panels.find(({ title }) => title === "Machines")!.tables[0]!.rows;
+    };
+    await until(async () => (await listed()).length === 3);
+    const pids = (await third.pids()).sort((a, b) => Number(a) - Number(b)).join(", ");
+    const row = (await listed()).find(([, , processes]) => processes === pids)!;
+    expect(row[1]).toBe("1.2");
+    expect(row[4].id).toMatch(new RegExp(` ${third.program.child.pid}$`));
+    const hostile = await one.get("/members/stoa:machines");
+    expect([hostile.status, hostile.text]).toEqual([400, expect.stringContaining("are internal")]);
+    const drained = await fetch(`${one.url}/_machine/act`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id: row[4].id, action: "drain" }),
+    });
+    expect(drained.status).toBe(200);
+    expect(await third.program.exited).toEqual({ code: 0, signal: null });
+    await until(async () => (await listed()).length === 2);
+    expect((await one.get("/pid")).status).toBe(200);
   });
 
   it("Limits and revoked tokens survive the kill of one machine, its supervisor included", async () => {
