@@ -1,5 +1,4 @@
 import { App } from "stoa";
-import { migrate } from "stoa/migrations";
 import { authors } from "./authors.js";
 import { books } from "./books.js";
 import { answerErrors } from "./errors.js";
@@ -20,8 +19,7 @@ export function bookshopApp(options: BookshopOptions): App {
   const app = new App();
   app.enableDatabase(options.database);
   app.enableHealthChecks();
-  // What is applied already is left alone; workers that start together wait for the one that migrates.
-  app.onEvent("startup", () => migrate(app.database, { directory: migrations }));
+  app.enableMigrations(migrations);
   if (options.seed) app.onEvent("startup", () => seed(app.database));
 
   answerErrors(app);

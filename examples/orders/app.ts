@@ -35,7 +35,7 @@ export function ordersShop(options: OrdersOptions): { app: App; place: ReturnTyp
   app.enableEventSourcing().enableSaga(operators).enableJobs(operators).enableCqrs({ enableEventSync: true });
   // Without the broker orders are still taken: their messages wait in the outbox.
   app.enableHealthChecks({ optional: [brokerChecks[options.broker], "consumers"] });
-  app.enableMetrics().enableLivePage().enableOpenapi({ title: "Orders" });
+  app.enableMetrics().enableLivePage().enableOpenapi({ title: "Orders" }).enableAsyncapi("Orders");
   app.onEvent("startup", () => createTables(app.database));
 
   const stock = new Stock(app.database);

@@ -22,6 +22,7 @@ export const PlaceOrder = z.object({
   email: z.email(),
   sku: text(),
   quantity: z.int().min(1).max(100),
+  gift: z.boolean().optional(),
 });
 
 type Placed = { id: string; saga: string };

@@ -8,5 +8,5 @@ export async function createTables(db: Database): Promise<void> {
     create table if not exists payments (key text primary key, customer text not null, amount int not null, refunded boolean not null default false);
     create table if not exists shipments (order_id text not null, sku text not null, quantity int not null);
     create table if not exists mails (recipient text not null, subject text not null, sent_at timestamptz not null default now());
-    insert into stock values ('tea', 5, 100), ('cup', 12, 3) on conflict do nothing`);
+    insert into stock values ('tea', 5, 100), ('cup', 12, 3), ('box', 2, 50) on conflict do nothing`);
 }

@@ -34,6 +34,7 @@ import { logBrokerFeature } from "../engines/messaging/kafka/feature.js";
 import { memoryBrokerFeature } from "../engines/messaging/memory/feature.js";
 import { cloudQueueFeature } from "../engines/messaging/sqs/feature.js";
 import { supervisorStateFeature } from "../engines/supervisor-state/feature.js";
+import { migrationsFeature } from "../migrations/feature.js";
 import { cqrsFeature } from "../patterns/cqrs/feature.js";
 import { eventSourcingFeature } from "../patterns/events/feature.js";
 import { jobsFeature } from "../patterns/jobs/feature.js";
@@ -43,12 +44,13 @@ import type { Keeper } from "../server/run-target.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
- * in reverse: telemetry first, so that it sees the others open and close; then engines, because they share stores with the others; the API's documentation last, because it
+ * in reverse: telemetry first, so that it sees the others open and close; then engines, because they share stores with the others, and migrations right behind the database; the API's documentation last, because it
  * describes the routes that the others add.
  */
 export const features = [
   telemetryFeature,
   databaseFeature,
+  migrationsFeature,
   supervisorStateFeature,
   kvstoreFeature,
   memoryBrokerFeature,

@@ -45,7 +45,8 @@ function explain(
   const where = interrupted === null ? migration.name : place(migration, interrupted.operation.index);
   const failed = `${where} failed${direction === "down" ? " to be undone" : ""}: ${reason(cause)}`;
   const left = migration.transaction ? whole(planned, interrupted, cause) : halfway(planned, interrupted);
-  return [failed, left, before(planned, finished)].filter((part) => part !== "").join(". ");
+  const file = migration.file === undefined ? "" : `It is in ${migration.file}`;
+  return [failed, left, before(planned, finished), file].filter((part) => part !== "").join(". ");
 }
 
 function reason(cause: unknown): string {

@@ -1,52 +1,23 @@
 import type { Database, Queries, Session } from "../engines/db/database.js";
-import { options as declare, type OptionsOf, option, type SettingsOf } from "../kit/config.js";
+import { options as declare, type OptionsOf, option } from "../kit/config.js";
 import { type Check, is } from "../kit/options.js";
 import { milliseconds } from "../kit/time/duration.js";
 import type { SchemaState } from "../orm/schema/state.js";
-import { MigrationError } from "./errors.js";
+import type { MigrationEvent } from "./event.js";
 import { execute } from "./executor.js";
 import { MigrationFailure } from "./failure.js";
 import { loadMigrations, readMigration } from "./files/load.js";
 import { scriptBetween, sqlScript, statementsOf } from "./files/sql-script.js";
 import { compareHistory, type History, requireSound } from "./history.js";
 import { inTurn, withLock } from "./lock.js";
-import type { Migration, MigrationDefinition } from "./operation.js";
+import type { Migration } from "./operation.js";
+import { type MigratorOptions, type MigratorSettings, readMigratorOptions } from "./options.js";
 import { chooseDown, chooseUp, type Direction, type PlannedMigration, planDown, planUp, stateAfter } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { type MigrationStatus, statusOf } from "./status.js";
 
-export type MigrationEvent =
-  /** Another process is migrating this database. */
-  | { readonly type: "waiting" }
-  | { readonly type: "start"; readonly name: string; readonly direction: Direction }
-  | { readonly type: "operation"; readonly name: string; readonly direction: Direction; readonly description: string }
-  /** Its milliseconds are null when it was recorded only (`fake`). */
-  | { readonly type: "done"; readonly name: string; readonly direction: Direction; readonly duration: number | null }
-  /** A squashed migration is recorded, because all that it replaces is applied. */
-  | { readonly type: "adopted"; readonly name: string };
-
-const isUrl: Check<URL> = (value) => (value instanceof URL ? undefined : "a URL");
 const isNull: Check<null> = (value) => (value === null ? undefined : "null");
 const orNull = is.either(is.text, isNull);
-
-const migratorOptions = declare("Migrator", {
-  /** The folder of the migration files. */
-  directory: option(is.either(is.text, isUrl)),
-  /** The migrations by their names, instead of a folder, for programs that are bundled into one file. */
-  migrations: option<Readonly<Record<string, MigrationDefinition>>>(is.object),
-  /** The table that records applied migrations. Default `stoa_migrations`. */
-  table: option(is.text, "stoa_migrations"),
-  /** Time to wait for another process that migrates the same database. Default 1 minute. */
-  lockTimeout: option.duration("1m", 0, "24d"),
-  /** Time that a statement may wait for a locked table before the migration fails; 0 for no limit. Default 0. */
-  tableLockTimeout: option.duration(0, 0, "24d"),
-  /** Continues if an applied migration was changed since, or if its file is missing. Default false. */
-  allowDrift: option(is.boolean, false),
-  /** Called for each event. */
-  onEvent: option<(event: MigrationEvent) => void>(is.function),
-  /** Cancels the running statement; its transaction is rolled back. */
-  signal: option<AbortSignal>(is.object),
-});
 
 const upOptions = declare("up()", {
   /** The last migration to apply, with all that it depends on; the last of all by default. */
@@ -77,7 +48,6 @@ const sqlOptions = declare("sql()", {
   steps: option(is.integer(1)),
 });
 
-export type MigratorOptions = OptionsOf<typeof migratorOptions.fields>;
 export type UpOptions = OptionsOf<typeof upOptions.fields>;
 export type DownOptions = OptionsOf<typeof downOptions.fields>;
 export type SqlOptions = OptionsOf<typeof sqlOptions.fields>;
@@ -95,15 +65,12 @@ export interface MigrationStep {
 /** Applies and undoes migrations. */
 export class Migrator {
   readonly #database: Database;
-  readonly #options: SettingsOf<typeof migratorOptions.fields>;
+  readonly #options: MigratorSettings;
   readonly #recorder: Recorder;
   #migrations: Promise<readonly Migration[]> | null = null;
 
   constructor(database: Database, options: MigratorOptions) {
-    this.#options = migratorOptions.read([options]);
-    if ((this.#options.directory === undefined) === (this.#options.migrations === undefined)) {
-      throw new MigrationError("Migrator needs either 'directory' or 'migrations'");
-    }
+    this.#options = readMigratorOptions([options], "Migrator");
     this.#database = database;
     this.#recorder = new Recorder(this.#options.table);
   }

@@ -41,4 +41,6 @@ export interface Migration
   readonly name: string;
   /** A checksum of the operations, recorded when the migration is applied. Comments and formatting do not change it. */
   readonly checksum: string;
+  /** The file that it was read from. */
+  readonly file?: string;
 }

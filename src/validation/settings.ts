@@ -32,6 +32,19 @@ export function settingSources(): readonly SettingSource[] {
   return defined;
 }
 
+/** The issues of all settings, while they are collected. */
+let collected: Set<string> | null = null;
+
+/** Runs a function in which settings that are missing or wrong throw no error: they are added to a set, one line each. */
+export async function collectIssues<T>(issues: Set<string>, run: () => Promise<T>): Promise<T> {
+  collected = issues;
+  try {
+    return await run();
+  } finally {
+    collected = null;
+  }
+}
+
 /**
  * Typed settings from the environment and `.env` files, checked by a schema with a property for each variable:
  *
@@ -64,12 +77,16 @@ export function defineSettings<S extends StandardSchema>(
     const issues = toIssues("", result.issues, input).map(({ loc: [, ...path], msg }) => {
       const name = String(path[0] ?? "the settings");
       const isMissing = path.length === 1 && !(name in input);
-      return `  ${path.join(".") || name}: ${isMissing ? `not set${nearMiss(name, sources, names)}` : msg}`;
+      return `${path.join(".") || name}: ${isMissing ? `not set${nearMiss(name, sources, names)}` : msg}`;
     });
+    if (collected !== null) {
+      for (const issue of issues) collected.add(issue);
+      return hidden({ ...input }) as Readonly<SchemaOutput<S>>;
+    }
     const files = sources.slice(1).map(([file]) => file);
     const searched = files.length === 0 ? `; there is no .env file in ${folder}` : ` and ${files.join(", ")}`;
     const title = `settings are missing or wrong (looked in the environment${searched}):`;
-    const error = new ValueError([title, ...new Set(issues)].join("\n"));
+    const error = new ValueError([title, ...new Set(issues)].join("\n  "));
     Error.captureStackTrace(error, defineSettings);
     throw error;
   }

@@ -65,6 +65,27 @@ describe("stoa doctor", () => {
     expect(out).toMatch(/^ok +settings +CITY from the environment$/m);
   });
 
+  it("All settings that are missing or wrong are listed, those of the config file and of the application", async () => {
+    const options = { folder: "/nonexistent", env: { CITY: "Oslo", LIMIT: "many" } };
+    Object.assign(globalThis, { defineSettings, z, options });
+    onTestFinished(() => {
+      for (const name of ["defineSettings", "z", "options"]) Reflect.deleteProperty(globalThis, name);
+    });
+    const folder = await makeFolder({
+      "stoa.config.mjs": `const { HOST } = defineSettings(z.object({ HOST: z.string() }), options);
+        export default { app: "./app.mjs", database: HOST };`,
+      "app.mjs": `const { SECRET } = defineSettings(z.object({ CITY: z.string(), SECRET: z.string(), LIMIT: z.int() }), options);
+        export const app = new App();
+        if (SECRET.length < 32) throw new Error("too short");`,
+    });
+    const { code, out } = await runCommand(folder, "doctor");
+    expect(out).toMatch(/^wrong +settings +HOST: not set$/m);
+    expect(out).toMatch(/^wrong +settings +SECRET: not set$/m);
+    expect(out).toMatch(/^wrong +settings +LIMIT: Invalid input: expected number/m);
+    expect(out).not.toContain("undefined");
+    expect(code).toBe(1);
+  });
+
   it("A folder without an application is checked for its packages alone", async () => {
     const { code, out } = await runCommand(await makeFolder(), "doctor");
     expect(out).toMatch(/^- +application +not checked, no application: give --app FILE/m);

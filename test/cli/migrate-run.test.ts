@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 import type { Database } from "../../src/engines/db/database.js";
@@ -91,7 +92,7 @@ describe.skipIf(!server)("stoa migrate on a server", patient, () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr.split("\n").at(-2)).toBe(
       'stoa: 0003_c, operation 2 (run SQL: select nonsense) failed: column "nonsense" does not exist. ' +
-        "Nothing of it was applied. Before it, 0001_a, 0002_b were applied",
+        `Nothing of it was applied. Before it, 0001_a, 0002_b were applied. It is in ${join(project.folder, "migrations/0003_c.ts")}`,
     );
     expect(await tables()).toEqual(["a", "b"]);
     const verbose = await project.run(["migrate", "up", "--verbose"], env());

@@ -47,7 +47,9 @@ const places: Place[] = [
     : []),
 ];
 
-describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ engine, broker }) => {
+describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ name, engine, broker }) => {
+  /** What does not depend on the broker is tested with one. */
+  const once = it.runIf(name.includes("memory"));
   let server: TestServer;
   let drop: () => Promise<void>;
   let end: (() => Promise<unknown>) | undefined;
@@ -106,6 +108,23 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     }, patient);
   });
 
+  once("An order as a gift takes a box, which goes back if the order cannot be paid", async () => {
+    const boxes = async () =>
+      (await get<{ sku: string; available: number }[]>("/stock")).find(({ sku }) => sku === "box");
+    const id = `g1-${suffix}`;
+    await place({ id, sku: "tea", gift: true });
+    const ends = (order: string, status: string) =>
+      vi.waitFor(async () => expect(await get(`/orders/${order}/outcome`)).toMatchObject({ status }), patient);
+    await ends(id, "completed");
+    expect(await boxes()).toEqual({ sku: "box", available: 49 });
+    const { items } = await get<{ items: { id: string; status: string }[] }>("/_sagas/list");
+    expect(items).toContainEqual(expect.objectContaining({ id: `checkout-${id}/extras/gift`, status: "completed" }));
+    const unpaid = `g2-${suffix}`;
+    await place({ id: unpaid, customer: "Broke Bea", email: "bea@example.org", sku: "tea", gift: true });
+    await ends(unpaid, "compensated");
+    expect(await boxes()).toEqual({ sku: "box", available: 49 });
+  });
+
   it("An order of goods that are sold out is refused, one of unknown goods is not accepted, and wrong input gets 422", async () => {
     const id = `o3-${suffix}`;
     await place({ id, sku: "cup", quantity: 50 });
@@ -123,8 +142,14 @@ describe.each(places)("the shop with orders on $name", { timeout: 120_000 }, ({ 
     }
   });
 
+  once("The AsyncAPI document has the topics of the shop, with the schema of their values", async () => {
+    const { channels } = await get<{ channels: Record<string, object> }>("/asyncapi.json");
+    expect(Object.keys(channels)).toEqual(["orders.confirmed", "orders.refused"]);
+    expect(JSON.stringify(channels["orders.refused"])).toContain('"reason"');
+  });
+
   it("The pages of the live view, events, sagas and jobs are served", async () => {
-    for (const page of ["/_stoa", "/_stoa/event-store", "/_sagas", "/_jobs", "/docs"]) {
+    for (const page of ["/_stoa", "/_stoa/event-store", "/_sagas", "/_jobs", "/docs", "/asyncapi"]) {
       const response = await fetch(`${server.url}${page}`);
       expect([response.status, response.headers.get("content-type")], page).toEqual([
         200,

@@ -59,12 +59,12 @@ describe("an editor on a project that has the package installed", { timeout: 300
     expect(comments.filter((comment) => comment !== "")).toEqual(comments);
   });
 
-  it("An error from the package lists the names of an order and begins with the type of a filter's value", () => {
+  it("An error from the package lists the names of an order, or is the type of a filter's value alone", () => {
     const [order] = editor.errors('Book.objects.orderBy("titel")');
     expect(order).toMatch(/^Argument of type '"titel"' is not assignable to parameter of type '[\w"| ]+'\.$/);
     for (const name of ["id", "title", "year", "author", "authorId", "author__name"])
       expect(order).toContain(`"${name}"`);
     const [error] = editor.errors('Book.objects.filter({ year: "2000" })');
-    expect(error).toMatch(/^Type 'string' is not assignable to type 'ValueOrSubquery<number \| null> \|/);
+    expect(error).toBe("Type 'string' is not assignable to type 'ValueOrSubquery<number | null>'.");
   });
 });

@@ -3,7 +3,7 @@ import { type EngineProbe, enginesOf } from "../../engines/engine.js";
 import { chooseTransport, describeTransport } from "../../server/choose-transport.js";
 import { readEnvironment } from "../../server/environment.js";
 import { planRun, type RunPlan } from "../../server/run-options.js";
-import { settingSources } from "../../validation/settings.js";
+import { collectIssues, settingSources } from "../../validation/settings.js";
 import { type appOption, findApp, loadApp, noApplication, noting } from "../application.js";
 import type { CommandCall } from "../command.js";
 import { failureLine } from "../failure.js";
@@ -25,14 +25,21 @@ export async function checkApplication(call: CommandCall<typeof appOption>): Pro
   await stage("application", async () => {
     const plan = planRun({}, {}, readEnvironment(call.env));
     add("ok", "server", describe(plan));
-    if ((await findApp(call)) === undefined) {
-      add("-", "application", `not checked, ${noApplication(call)}`);
-      return;
-    }
-    const app = await loadApp(call);
+    const issues = new Set<string>();
+    const load = async () => ((await findApp(call)) === undefined ? undefined : loadApp(call));
+    const app = await collectIssues(issues, load).catch((error: unknown): undefined => {
+      // Without its settings an application fails in many ways.
+      if (issues.size === 0) throw error;
+    });
     // The config file may read a setting of the application too.
     const given = new Set(settingSources().map(({ name, from }) => `${name} from ${from}`));
     if (given.size > 0) add("ok", "settings", [...given].join(", "));
+    for (const issue of issues) add("wrong", "settings", issue);
+    if (issues.size > 0) return;
+    if (app === undefined) {
+      add("-", "application", `not checked, ${noApplication(call)}`);
+      return;
+    }
     const host = hostOf(app);
     host.configure(plan.settings);
     app.logger = noting((text) => add("warning", "settings", text));

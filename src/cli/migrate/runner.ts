@@ -2,7 +2,8 @@ import { relative } from "node:path";
 import type { Database } from "../../engines/db/database.js";
 import type { Duration } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
-import { type MigrationEvent, Migrator } from "../../migrations/migrator.js";
+import { eventLine, type MigrationEvent } from "../../migrations/event.js";
+import { Migrator } from "../../migrations/migrator.js";
 import type { OptionSpecs } from "../arguments.js";
 import type { CommandCall } from "../command.js";
 import { configOption, databaseOption, migrationsOption, readProject } from "../project.js";
@@ -73,23 +74,6 @@ export function shownPath(cwd: string, path: string): string {
  * Finished migrations are the result of the command and go to standard output. All other events go to standard error.
  */
 function show(terminal: Terminal, event: MigrationEvent): void {
-  if (event.type === "done" || event.type === "adopted") terminal.print(lineOf(event));
-  else terminal.note(lineOf(event));
-}
-
-function lineOf(event: MigrationEvent): string {
-  switch (event.type) {
-    case "waiting":
-      return "another process is migrating this database: waiting for it ...";
-    case "start":
-      return `${event.direction === "up" ? "applying" : "undoing"} ${event.name}`;
-    case "operation":
-      return `  ${event.direction === "up" ? "" : "undo: "}${event.description}`;
-    case "done": {
-      const how = event.duration === null ? "recorded only" : `${Math.round(event.duration)} ms`;
-      return `${event.direction === "up" ? "applied" : "undone"} ${event.name} (${how})`;
-    }
-    case "adopted":
-      return `recorded ${event.name}: all that it replaces is applied`;
-  }
+  if (event.type === "done" || event.type === "adopted") terminal.print(eventLine(event));
+  else terminal.note(eventLine(event));
 }

@@ -1,7 +1,7 @@
 /** The types that check conditions and expressions against a model. */
 
 import type { AnyExpression, Fitting, OuterField, outerPaths } from "../expressions/expression.js";
-import type { ConditionsOf, Given, Numbers, PathsOf, Suggestible, Uses } from "../expressions/q.js";
+import type { ConditionsOf, expressionMark, Given, Numbers, PathsOf, Suggestible, Uses } from "../expressions/q.js";
 import type {
   CompositeNames,
   FieldsOf,
@@ -35,7 +35,7 @@ declare const suggestion: unique symbol;
 export type CheckedCondition<M, A, K extends Name, P extends string, X, B> = [AnyName] extends [K]
   ? object | B
   : [Unused] extends [X]
-    ? Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
+    ? Where<M, A, K, B> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>
     : [B] extends [never]
       ? NoInfer<Suggestible<Given<AllLookups<M, A>>>>
       : CheckedUses<M, A, P, X>;
@@ -47,16 +47,27 @@ export type Unused = typeof unused;
 /** Lookups alone, as the key of a row. */
 export type CheckedWhere<M, A, K extends Name, B> = [AnyName] extends [K]
   ? object | B
-  : Where<M, A, K> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>;
+  : Where<M, A, K, B> | NoInfer<SuggestedWhere<M, A, K> | Unwritten<M, A, K, B>>;
 
 /** Lookups by their keys. */
-type Where<M, A, K extends Name> = {
-  readonly [Key in K]: NoInfer<Operand<M, A, LookupValue<FieldsOf<M>, A, Key & string>>>;
+type Where<M, A, K extends Name, B> = {
+  readonly [Key in K]: NoInfer<
+    Operand<M, A, LookupValue<FieldsOf<M>, A, Key & string>, Key extends keyof B ? B[Key] : never>
+  >;
 };
 
 type Missing = NoSuchField<string> | NoSuchLookup<string>;
 
-type Operand<M, A, Value> = [Value] extends [Missing] ? Value : Value | ExpressionFor<Value, M, A> | OuterField<string>;
+/** Expressions are allowed where one is written: the error of another value then names the type of the value alone. */
+type Operand<M, A, Value, Written> = [Value] extends [Missing]
+  ? Value
+  : [Extract<Written, Marked>] extends [never]
+    ? Value
+    : Value | ExpressionFor<Value, M, A> | OuterField<string>;
+
+interface Marked {
+  readonly [expressionMark]: true;
+}
 
 /** The keys that an editor suggests next to a key that does not exist. No object has this type. */
 type SuggestedWhere<M, A, K extends Name> = K extends string

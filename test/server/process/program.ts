@@ -34,7 +34,9 @@ export class Program {
 
   constructor(options: ProgramOptions = {}) {
     const file = options.file ?? fileURLToPath(new URL("./fixtures/program.ts", import.meta.url));
-    const program = options.compile === false ? ["--import", import.meta.resolve("tsx"), file] : [compiled(file)];
+    const loader = options.compile === false ? ["--import", import.meta.resolve("tsx")] : [];
+    const isSource = options.compile !== false && file.endsWith(".ts");
+    const program = [...loader, isSource ? compiled(file) : file];
     const command = [process.execPath, ...(options.node ?? []), ...program, ...(options.args ?? [])];
     if (options.shell) command.unshift("/bin/sh", "-c", options.shell, "sh");
     const settings: SpawnOptions = {
