@@ -14,6 +14,8 @@ import {
   sum,
   View,
 } from "../../src/entry/orm.js";
+import { databaseDrift } from "../../src/introspection/index.js";
+import { stateOf } from "../../src/orm/schema/state-of-models.js";
 import { service } from "../support/service.js";
 import { describeDatabases, truncate } from "./databases.js";
 
@@ -196,6 +198,24 @@ describeDatabases("views", service("postgres"), models, (database) => {
       "totals_author_id_year_key",
       "totals_worth_idx",
     ]);
+  });
+
+  it("Drift lists views that are missing or have another definition", async () => {
+    const wanted = stateOf(models.map(({ meta }) => meta));
+    const drift = () => databaseDrift(database(), wanted);
+    expect(await drift()).toEqual([]);
+    const undo = new Error("undo");
+    const broken = database().transaction(async (tx) => {
+      await tx.script(`drop view shop.summaries; drop index shop.totals_worth_idx; create view others as select 1 as one;
+        create or replace view shelves as select author_id, 1 as books, 1.5::numeric(10, 2) as worth, 2 as newest from books`);
+      expect(await databaseDrift(tx, wanted)).toEqual([
+        "view shop.summaries: is missing",
+        "view shelves: has another definition",
+        "view shop.totals: index totals_worth_idx is missing: (worth DESC)",
+      ]);
+      throw undo;
+    });
+    await expect(broken).rejects.toBe(undo);
   });
 
   it("Values of all types in the conditions of a queryset are part of the view", async () => {
