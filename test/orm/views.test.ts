@@ -211,7 +211,7 @@ describeDatabases("views", service("postgres"), models, (database) => {
       expect(await databaseDrift(tx, wanted)).toEqual([
         "view shop.summaries: is missing",
         "view shelves: has another definition",
-        "view shop.totals: index totals_worth_idx is missing: (worth DESC)",
+        "view shop.totals: index totals_worth_idx is missing: (worth desc)",
       ]);
       throw undo;
     });
