@@ -88,9 +88,11 @@ export type {
   ReferentialAction,
   RelationMeta,
   UniqueMeta,
+  ViewMeta,
 } from "../orm/meta.js";
-export { Model, type ModelClass, type ModelInstance } from "../orm/model/model.js";
-export type { IndexOptions, ModelOptions, UniqueOptions } from "../orm/model/options.js";
+export { Model, type ModelClass, type ModelInstance, type RowClass, type RowInstance } from "../orm/model/model.js";
+export type { IndexOptions, ModelOptions, UniqueOptions, ViewOptions } from "../orm/model/options.js";
+export { type RefreshOptions, View, type ViewClass, type ViewInstance } from "../orm/model/view.js";
 export { type ListOptions, type ListRouteOptions, listOptions } from "../orm/query/list-options.js";
 export type { NestedInput } from "../orm/query/nested-types.js";
 export type { ClientParameters, KeysetPageOptions, PageOptions } from "../orm/query/page-input.js";

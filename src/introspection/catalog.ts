@@ -11,6 +11,8 @@ export interface RelationRow extends CatalogEntry {
   /** `r` table, `p` partitioned table, `v` view, `m` materialized view, `f` foreign table. */
   readonly kind: "r" | "p" | "v" | "m" | "f";
   readonly comment: string | null;
+  /** The SELECT of a view. */
+  readonly definition: string | null;
 }
 
 export interface ColumnRow {
@@ -100,7 +102,8 @@ export async function schemaNames(db: Queries): Promise<string[]> {
 export function readRelations(db: Queries, schemas: readonly string[]): Promise<RelationRow[]> {
   return db.fetch(
     `select c.oid::text as id, n.nspname::text as schema, c.relname::text as name, c.relkind::text as kind,
-       pg_catalog.pg_table_is_visible(c.oid) as visible, pg_catalog.obj_description(c.oid, 'pg_class') as comment
+       pg_catalog.pg_table_is_visible(c.oid) as visible, pg_catalog.obj_description(c.oid, 'pg_class') as comment,
+       case when c.relkind in ('v', 'm') then pg_catalog.pg_get_viewdef(c.oid) end as definition
      from pg_catalog.pg_class c
      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where n.nspname = any($1::text[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')

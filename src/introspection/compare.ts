@@ -1,5 +1,5 @@
 import { primaryKeyName } from "../orm/schema/names.js";
-import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
+import type { ColumnState, SchemaState, TableState, ViewState } from "../orm/schema/state.js";
 import { tidyState } from "../orm/schema/tidy.js";
 import { describeForeignKey, describeIndex, describeKey, describeUnique } from "./describe.js";
 import { legible, shown } from "./names.js";
@@ -14,6 +14,10 @@ export function compareStates(actual: SchemaState, expected: SchemaState): strin
     ...pairs(a.enums, e.enums).flatMap(([name, values, wanted]) => compareEnum(shown(name), values, wanted)),
     ...pairs(a.tables, e.tables).flatMap(([name, table, wanted]) =>
       compareTable(name, table, wanted).map((line) => `table ${shown(name)}: ${line}`),
+    ),
+    // Other views are none of the models' business.
+    ...pairs(a.views ?? {}, e.views ?? {}).flatMap(([name, view, wanted]) =>
+      wanted === undefined ? [] : compareView(view, wanted).map((line) => `view ${shown(name)}: ${line}`),
     ),
   ];
 }
@@ -41,6 +45,18 @@ function compareTable(name: string, actual: TableState | undefined, expected: Ta
     ...compareNamed("check", actual.checks, expected.checks, legible),
     ...compareNamed("index", actual.indexes, expected.indexes, describeIndex),
     ...compareText("has", "comment", actual.comment, expected.comment),
+  ];
+}
+
+function compareView(actual: ViewState | undefined, expected: ViewState): string[] {
+  if (actual === undefined) return ["is missing"];
+  if (!actual.materialized !== !expected.materialized)
+    return [
+      `is ${actual.materialized ? "materialized, expected one that is not" : "not materialized, expected one that is"}`,
+    ];
+  return [
+    ...(actual.as === expected.as ? [] : ["has another definition"]),
+    ...compareNamed("index", actual.indexes, expected.indexes, describeIndex),
   ];
 }
 

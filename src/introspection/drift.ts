@@ -64,6 +64,7 @@ function asPathTells(state: SchemaState, path: readonly string[]): SchemaState {
       table,
     ),
     enums: rename(state.enums, told(state.enums)),
+    views: rename(state.views ?? {}, told(state.views ?? {})),
   };
 }
 
@@ -73,7 +74,9 @@ function withoutSchema(given: string, path: readonly string[]): string {
 }
 
 async function schemasToRead(db: Queries, path: readonly string[], expected: SchemaState): Promise<string[]> {
-  const named = Object.keys(expected.tables).map((table) => splitName(table).schema);
+  const named = [...Object.keys(expected.tables), ...Object.keys(expected.views ?? {})].map(
+    (table) => splitName(table).schema,
+  );
   const known = new Set(await schemaNames(db));
   return [...new Set([...path.filter((schema) => !isSystemSchema(schema)), ...named])].filter(
     (schema) => schema !== undefined && known.has(schema),
@@ -87,7 +90,7 @@ function withoutTables(state: SchemaState, names: ReadonlySet<string>): SchemaSt
 function onlyExpected(state: SchemaState, expected: SchemaState): SchemaState {
   const among = <T>(members: Readonly<Record<string, T>>, wanted: object): Record<string, T> =>
     Object.fromEntries(Object.entries(members).filter(([name]) => Object.hasOwn(wanted, name)));
-  return { tables: among(state.tables, expected.tables), enums: among(state.enums, expected.enums) };
+  return { ...state, tables: among(state.tables, expected.tables), enums: among(state.enums, expected.enums) };
 }
 
 function rename<T>(members: Readonly<Record<string, T>>, change: (name: string) => string): Record<string, T> {

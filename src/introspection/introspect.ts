@@ -4,7 +4,8 @@ import { is } from "../kit/options.js";
 import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import { joinName } from "../orm/schema/names.js";
-import type { SchemaState, TableState } from "../orm/schema/state.js";
+import type { SchemaState, TableState, ViewState } from "../orm/schema/state.js";
+import { tidyView } from "../orm/schema/tidy.js";
 import * as catalog from "./catalog.js";
 import { catalogName, hasDot, shown } from "./names.js";
 import { leftOutOf, tableState } from "./table-state.js";
@@ -25,7 +26,7 @@ export interface UnmanagedTable extends TableState {
   readonly kind: "view" | "materialized view" | "foreign table";
 }
 
-/** The state of a database, and the relations that migrations ignore. */
+/** The state of a database, and the relations that are no tables. */
 export interface Introspection extends SchemaState {
   readonly unmanaged: Readonly<Record<string, UnmanagedTable>>;
   /** Sentences about parts of a table that its state cannot express, such as exclusion constraints. By table. */
@@ -63,8 +64,9 @@ export async function readSchemas(
   const indexes = byRelation(await catalog.readIndexes(db, ids));
   const tables: [string, TableState][] = [];
   const unmanaged: [string, UnmanagedTable][] = [];
+  const views: [string, ViewState][] = [];
   const leftOut: [string, string[]][] = [];
-  for (const [name, { id, kind, comment }] of relations) {
+  for (const [name, { id, kind, comment, definition }] of relations) {
     const rows = [columns.get(id) ?? [], constraints.get(id) ?? [], indexes.get(id) ?? []] as const;
     const state = tableState(name, ...rows, comment);
     const sentences = leftOutOf(...rows);
@@ -72,10 +74,13 @@ export async function readSchemas(
     const other = otherKinds[kind];
     if (other) unmanaged.push([name, { kind: other, ...state }]);
     else tables.push([name, state]);
+    if (definition !== null)
+      views.push([name, tidyView({ as: definition, materialized: kind === "m", indexes: state.indexes ?? {} })]);
   }
   return {
     tables: Object.fromEntries(tables),
     enums: await readEnums(db, schemas, [...columns.values()].flat(), options.tables !== undefined),
+    ...(views.length > 0 && { views: Object.fromEntries(views) }),
     unmanaged: Object.fromEntries(unmanaged),
     leftOut: Object.fromEntries(leftOut),
   };

@@ -7,6 +7,7 @@ import { joinName, splitName } from "../orm/schema/names.js";
 import { createEnumSql, createIndexSql, createSchemaSql, createTableSql } from "../orm/schema/render.js";
 import type { SchemaState, TableState } from "../orm/schema/state.js";
 import { mapValues, tidyState } from "../orm/schema/tidy.js";
+import { createViewStatements, viewOrder } from "../orm/schema/views.js";
 import { searchPath } from "./catalog.js";
 import { readSchemas } from "./introspect.js";
 import { legible, shown } from "./names.js";
@@ -54,10 +55,12 @@ export async function tryNormalize(db: Queries, given: SchemaState): Promise<Nor
 async function normalizeIn(tx: Transaction, given: SchemaState): Promise<Normalized> {
   const scratch = await makeScratch(tx, given);
   const problems: Problem[] = [];
-  const attempt = async (table: string | undefined, what: string, sql: string): Promise<boolean> => {
+  const attempt = async (table: string | undefined, what: string, ...statements: string[]): Promise<boolean> => {
     try {
       // One statement at a time: a text with several could end the transaction.
-      await tx.transaction((inner) => inner.execute(sql, [], { prepare: false }));
+      await tx.transaction(async (inner) => {
+        for (const sql of statements) await inner.execute(sql, [], { prepare: false });
+      });
       return true;
     } catch (error) {
       // Only an error of the statement is a problem of the schema; a busy or lost database proves nothing.
@@ -79,10 +82,20 @@ async function normalizeIn(tx: Transaction, given: SchemaState): Promise<Normali
       await attempt(name, `${what} index ${shown(index)}`, createIndexSql(scratch.nameFor(name), index, state));
     }
   }
+  for (const name of viewOrder(given.views)) {
+    const statements = createViewStatements(scratch.nameFor(name), given.views![name]!);
+    // What it names with a schema is not in the scratch schemas, and may not be anywhere yet: no problem of the view.
+    if (!(await attempt(name, "", ...statements))) problems.pop();
+  }
   const read = await readSchemas(tx, scratch.schemas, { dots: "skip" });
   const made = new Map(Object.entries(read.tables).map(([name, table]) => [scratch.originOf(name), table]));
+  const views = new Map(Object.entries(read.views ?? {}).map(([name, view]) => [scratch.originOf(name), view]));
   return {
-    state: { ...given, tables: mapValues(given.tables, (table, name) => withNormalForms(table, made.get(name))) },
+    state: tidyState({
+      ...given,
+      tables: mapValues(given.tables, (table, name) => withNormalForms(table, made.get(name))),
+      views: mapValues(given.views ?? {}, (view, name) => views.get(name) ?? view),
+    }),
     problems,
   };
 }
@@ -100,7 +113,8 @@ interface Scratch {
  */
 async function makeScratch(tx: Transaction, given: SchemaState): Promise<Scratch> {
   const base = `stoa_scratch_${randomBytes(6).toString("hex")}`;
-  const named = new Set([undefined, ...Object.keys(given.tables).map((table) => splitName(table).schema)]);
+  const names = [...Object.keys(given.tables), ...Object.keys(given.views ?? {})];
+  const named = new Set([undefined, ...names.map((name) => splitName(name).schema)]);
   const stands = new Map([...named].map((schema, index) => [schema, index === 0 ? base : `${base}_${index}`]));
   const origins = new Map([...stands].map(([schema, stand]) => [stand, schema]));
   const path = [base, ...(await searchPath(tx))].map(quote).join(", ");

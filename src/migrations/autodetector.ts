@@ -16,6 +16,7 @@ import { addParts, dropParts } from "./autodetector/parts.js";
 import { type Answers, type Asker, asker, type Question } from "./autodetector/questions.js";
 import { renameColumns, renameEnums, renameEnumValues, renameParts, renameTables } from "./autodetector/renames.js";
 import { createTables, dropTables } from "./autodetector/tables.js";
+import { createViews, dropViews } from "./autodetector/views.js";
 import { MigrationError } from "./errors.js";
 import { own } from "./lookup.js";
 import type { Operation } from "./operation.js";
@@ -43,6 +44,8 @@ const toState =
 
 /** The passes in the order in which they run. Each position has its reason. */
 const passes: readonly Pass[] = [
+  // Views hold the columns and tables that they read in place.
+  toState(dropViews),
   // Renames come first: every later pass compares by name, and a name must mean the same on both sides.
   toState(renameEnums),
   // By the name of the enum: after the enums.
@@ -77,6 +80,8 @@ const passes: readonly Pass[] = [
   toState(dropColumns),
   toState(dropTables),
   toState(dropEnums),
+  // All that they read has its new form; `select *` must not read columns that are dropped.
+  toState(createViews),
 ];
 
 /** The operations that lead from one state to another. */

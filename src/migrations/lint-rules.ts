@@ -15,6 +15,10 @@ const rules = {
     risk: "the running version still uses the table",
     cure: "deploy a version without its model, then drop it",
   },
+  dropView: {
+    risk: "the running version still reads the view",
+    cure: "deploy a version without its model, then drop it",
+  },
   rename: {
     risk: "the running version uses the old name",
     cure: "keep the name in the database and rename in the model only, or add the new one, write both, copy, and drop the old one",
@@ -83,11 +87,12 @@ export function risksOf(sql: string, state: SchemaState): readonly Risk[] {
   });
 }
 
+/** The tables and views that SQL creates. */
 export function tablesCreatedBy(sql: string): readonly string[] {
   return statementsOf(sql).flatMap((statement) => {
     if (!statement.take("CREATE")) return [];
-    statement.skip("GLOBAL", "LOCAL", "TEMPORARY", "TEMP", "UNLOGGED");
-    return statement.take("TABLE") ? [statement.skip("IF", "NOT", "EXISTS").name()] : [];
+    statement.skip("OR", "REPLACE", "GLOBAL", "LOCAL", "TEMPORARY", "TEMP", "UNLOGGED", "RECURSIVE", "MATERIALIZED");
+    return statement.take("TABLE") || statement.take("VIEW") ? [statement.skip("IF", "NOT", "EXISTS").name()] : [];
   });
 }
 
@@ -110,6 +115,9 @@ function* statementRules(statement: Statement, state: SchemaState, table: { name
   } else if (statement.take("DROP", "TABLE")) {
     table.name = skip("IF", "EXISTS").name();
     yield "dropTable";
+  } else if (statement.take("DROP", "VIEW") || statement.take("DROP", "MATERIALIZED", "VIEW")) {
+    table.name = skip("IF", "EXISTS").name();
+    yield "dropView";
   } else if (statement.take("UPDATE") || statement.take("DELETE", "FROM")) {
     table.name = skip("ONLY").name();
     yield "backfill";

@@ -13,11 +13,12 @@ type Linted = Pick<MigrationDefinition, "operations" | "assured"> & { readonly n
 
 /**
  * The risks of a migration, by its statements: those of operations and those written by hand alike. Tables that the migration
- * itself creates have no rows, and no version that is running uses them. A migration that is `assured` has none.
+ * itself creates have no rows, and no version that is running uses them. A view that it drops and creates again stays. A migration
+ * that is `assured` has none.
  */
 export function lint({ name, operations, assured }: Linted, before: SchemaState): readonly LintFinding[] {
   if (assured !== undefined) return [];
-  const findings = new Map<string, LintFinding>();
+  const findings = new Map<string, LintFinding & Pick<Risk, "table">>();
   const created = new Set<string>();
   let state = before;
   for (const operation of operations) {
@@ -27,10 +28,12 @@ export function lint({ name, operations, assured }: Linted, before: SchemaState)
       for (const { rule, table, risk, cure } of risksOf(step, state)) {
         const key = `${operation.description} ${rule}`;
         if (created.has(table) || findings.has(key)) continue;
-        findings.set(key, { migration: name, operation: operation.description, rule, risk, cure });
+        findings.set(key, { migration: name, operation: operation.description, rule, table, risk, cure });
       }
     }
     state = operation.apply(state);
   }
-  return [...findings.values()];
+  return [...findings.values()]
+    .filter(({ rule, table }) => rule !== "dropView" || !created.has(table))
+    .map(({ table: _, ...finding }) => finding);
 }

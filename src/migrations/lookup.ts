@@ -1,7 +1,8 @@
 /** Functions that read and change states. Users choose the names: a table can be named `constructor`. */
 
 import { didYouMean } from "../kit/suggest.js";
-import type { ColumnState, SchemaState, TableState } from "../orm/schema/state.js";
+import type { ColumnState, SchemaState, TableState, ViewState } from "../orm/schema/state.js";
+import { tidyState } from "../orm/schema/tidy.js";
 import { MigrationError } from "./errors.js";
 
 type Named<T> = Readonly<Record<string, T>>;
@@ -43,6 +44,12 @@ export function findEnum(state: SchemaState, name: string): readonly string[] {
   return values;
 }
 
+export function findView(state: SchemaState, name: string): ViewState {
+  const view = own(state.views, name);
+  if (view === undefined) throw missing(`there is no view '${name}'`, name, state.views ?? {});
+  return view;
+}
+
 export function missing(message: string, name: string, known: Named<unknown> | readonly string[]): MigrationError {
   return new MigrationError(`${message}${didYouMean(name, Array.isArray(known) ? known : Object.keys(known))}`);
 }
@@ -53,4 +60,8 @@ export function withTable(state: SchemaState, name: string, table: TableState | 
 
 export function withEnum(state: SchemaState, name: string, values: readonly string[] | undefined): SchemaState {
   return { ...state, enums: put(state.enums, name, values) };
+}
+
+export function withView(state: SchemaState, name: string, view: ViewState | undefined): SchemaState {
+  return tidyState({ ...state, views: put(state.views, name, view) });
 }

@@ -12,6 +12,7 @@ import { addEnumValue, alterEnum, createEnum, dropEnum, renameEnum, renameEnumVa
 import { createIndex, dropIndex, renameIndex } from "./operations/indexes.js";
 import { run, sql } from "./operations/raw.js";
 import { commentTable, createSchema, createTable, dropTable, renameTable } from "./operations/tables.js";
+import { createView, dropView } from "./operations/views.js";
 
 /** The operations of migrations. */
 export const op = {
@@ -20,6 +21,8 @@ export const op = {
   dropTable,
   renameTable,
   commentTable,
+  createView,
+  dropView,
   addColumn,
   dropColumn,
   renameColumn,

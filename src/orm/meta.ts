@@ -3,6 +3,7 @@
  * complete once every model it refers to is declared: references are resolved on first use.
  */
 
+import type { Statement } from "../engines/db/database.js";
 import type { Refusal } from "./body/refusal.js";
 import type { IndexMethod, IndexPart, ReferentialRule } from "./schema/state.js";
 
@@ -207,6 +208,12 @@ export interface UniqueMeta {
   readonly nullsNotDistinct: boolean;
 }
 
+export interface ViewMeta {
+  /** Its rows: SQL, or a function that returns a queryset. Undefined: migrations do not create the view. */
+  readonly as: Statement | (() => unknown) | undefined;
+  readonly materialized: boolean;
+}
+
 export interface ModelMeta {
   /** The name of the class. */
   readonly name: string;
@@ -229,6 +236,8 @@ export interface ModelMeta {
   readonly comment: string | undefined;
   /** False: migrations ignore the table (a view, or a table of another program). */
   readonly managed: boolean;
+  /** Set if the model is a view: its rows are read only. */
+  readonly view: ViewMeta | undefined;
   /** The previous name of the table; a migration renames it. */
   readonly renamedFrom: string | undefined;
   /** True for the join table of a many-to-many relation without `through`. */

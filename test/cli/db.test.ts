@@ -77,6 +77,25 @@ describe("stoa db", patient, () => {
     expect(await db.fetchval("select to_regclass('other')::text")).toBe("other");
   });
 
+  it("The command push makes views, and changes them with the tables that they read", async () => {
+    const withView = (type: string): string => `import { field, Model, View } from "stoa/orm";
+export class Book extends Model("books", { id: field.auto(), pages: field.${type}() }) {}
+export class Longest extends View("longest", { id: field.int({ primaryKey: true }) }, {
+  as: () => Book.objects.filter({ pages__gt: 1000 }).values("id"),
+  materialized: true,
+}) {}
+`;
+    const project = await create("title: field.text(),");
+    const push = async (type: string): Promise<string> => {
+      await project.write("src/models.ts", withView(type));
+      return (await project.run(["db", "push", "--accept-data-loss"], env())).stdout;
+    };
+    expect(await push("int")).toContain("create materialized view longest");
+    expect(await push("int")).toBe("nothing to do: the database is as the models say\n");
+    expect(await push("bigInt")).toContain("drop view longest\n! alter column books.pages (type)");
+    expect(await db.fetch("select * from longest")).toEqual([]);
+  });
+
   it("The command push refuses to drop a column, and asks about one that looks renamed", async () => {
     const project = await create("title: field.text(), pages: field.int({ null: true }),");
     await project.run(["db", "push"], env());

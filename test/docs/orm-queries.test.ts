@@ -12,8 +12,10 @@ import {
   routes,
   scopes,
   seed,
+  selects,
   timeZones,
   trees,
+  views,
 } from "./orm-queries.js";
 
 const page = await readFile(new URL("../../docs/orm-queries.md", import.meta.url), "utf8");
@@ -67,6 +69,27 @@ describe("the page on further queries", () => {
     expect(await second.json()).toMatchObject({ items: [{ title: "The Dispossessed" }], next: null });
     expect((await app.request("/books?size=51")).status).toBe(400);
     await app.stop();
+  });
+
+  it("The documented selects with joins give typed rows of several tables", async () => {
+    const name = "Ursula K. Le Guin";
+    const [written, ...others] = await selects();
+    expect(written).toContainEqual({ title: "Lavinia", writer: name });
+    expect(others).toEqual([
+      [{ name, n: 2 }],
+      [{ author__name: name, worth: "12.50" }],
+      [name],
+      [{ author__name: name, title: "Lavinia" }],
+    ]);
+  });
+
+  it("The documented views have rows", async () => {
+    const [shelves, years] = await views();
+    expect(shelves[0]).toMatchObject({ books: 2, worth: "12.50", author: { name: "Ursula K. Le Guin" } });
+    expect(years).toMatchObject([
+      { year: 1974, books: 1 },
+      { year: 2008, books: 1 },
+    ]);
   });
 
   it("The documented queries with time zones, aggregates, trees, joins and scopes run", async () => {

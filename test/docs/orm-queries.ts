@@ -1,5 +1,5 @@
 import { App } from "stoa";
-import { count, F, field, Model, max, median, QuerySet, truncate } from "stoa/orm";
+import { count, F, field, Model, max, median, QuerySet, sum, truncate, View } from "stoa/orm";
 
 /** The code of docs/orm-queries.md: every line of it stands here, where it is compiled and, by its test, run. */
 
@@ -25,6 +25,26 @@ class Book extends Model("books", {
   year: field.int({ null: true }),
   soldAt: field.datetime({ null: true }),
 }) {}
+
+class Shelf extends View(
+  "shelves",
+  {
+    author: field.oneToOne(() => Author, { primaryKey: true }),
+    books: field.int(),
+    worth: field.decimal({ precision: 12, scale: 2 }),
+  },
+  { as: () => Book.objects.values("author").annotate({ books: count(), worth: sum("price") }) },
+) {}
+
+class Year extends View(
+  "years",
+  { year: field.int({ primaryKey: true }), books: field.int() },
+  {
+    as: "select year, count(*) as books from books where year is not null group by year",
+    materialized: true,
+    indexes: [{ fields: ["-books"] }],
+  },
+) {}
 
 class Category extends Model("categories", {
   id: field.auto(),
@@ -57,7 +77,7 @@ class Paper extends Model("papers", {
   }
 }
 
-export const models = [Author, Tag, Book, Category, Paper];
+export const models = [Author, Tag, Book, Shelf, Year, Category, Paper];
 
 export async function seed(): Promise<void> {
   const author = await Author.objects.create({ name: "Ursula K. Le Guin", biography: "Long" });
@@ -65,8 +85,8 @@ export async function seed(): Promise<void> {
   const soldAt = "2024-03-31T22:30:00Z";
   const book = { author, status: "published" } as const;
   const [first] = await Book.objects.bulkCreate([
-    { ...book, title: "The Dispossessed", year: 1974, pages: 300, soldAt },
-    { ...book, title: "Lavinia", year: 2008, pages: 280 },
+    { ...book, title: "The Dispossessed", year: 1974, pages: 300, price: "8.00", soldAt },
+    { ...book, title: "Lavinia", year: 2008, pages: 280, price: "4.50" },
   ]);
   await first!.related("tags").add(sf!, classic!);
   const fruit = await Category.objects.create({ name: "Fruit" });
@@ -134,6 +154,33 @@ export async function trees() {
     await Category.objects.filter({ name: "Gala" }).recursive("parent", { self: false }),
     await Category.objects.filter({ parent: null }).recursive("children", { depth: "level" }).orderBy("level", "name"),
   ] as const;
+}
+
+export async function selects() {
+  const [written, counted, worth, finished, newest] = [
+    await Book.objects.annotate({ writer: F("author__name") }).values("title", "writer"),
+    await Author.objects.annotate({ n: count("books") }).values("name", "n"),
+    await Book.objects
+      .values("author__name")
+      .annotate({ worth: sum("price") })
+      .filter({ worth__gt: "9" }),
+    await Author.objects.exclude({ books__status: "draft" }).flat("name"),
+    await Book.objects.distinct("author").orderBy("author", "-year").values("author__name", "title"),
+  ] as const;
+  const types: [
+    { title: string; writer: string }[],
+    { name: string; n: number }[],
+    { author__name: string; worth: string | null }[],
+    string[],
+    { author__name: string; title: string }[],
+  ] = [written, counted, worth, finished, newest];
+  return types;
+}
+
+export async function views() {
+  const rows = await Shelf.objects.filter({ books__gte: 2 }).selectRelated("author").orderBy("-worth");
+  await Year.refresh({ concurrently: true });
+  return [rows, await Year.objects.orderBy("year")] as const;
 }
 
 export async function joins() {

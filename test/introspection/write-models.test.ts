@@ -74,6 +74,8 @@ describePairs("models written from a legacy schema", service("postgres"), (first
       "table customers: index customers_sorted is missing: (name desc nulls last, balance desc)",
       "table employees: is missing",
       "table no_key: is missing",
+      "view active_customers: is missing",
+      "view totals: is missing",
     ]);
     const source = written.get("legacy")!;
     expect(source).toContain('constraint: "who_sent"');
@@ -82,7 +84,8 @@ describePairs("models written from a legacy schema", service("postgres"), (first
     }
     expect(Object.keys(models)).toContain("Person");
     expect(models["Employee"]!.meta.managed).toBe(false);
-    expect(models["ActiveCustomer"]!.meta.managed).toBe(false);
+    expect(models["ActiveCustomer"]!.meta).toMatchObject({ managed: false, view: { materialized: false } });
+    expect(models["Total"]!.meta).toMatchObject({ managed: false, view: { materialized: true } });
   });
 
   it("Models written from legacy tables read and write rows", async () => {

@@ -83,7 +83,8 @@ async function states(
     ),
   );
   const enums = Object.fromEntries(Object.entries(real.enums).filter(([name]) => types.has(name)));
-  return { from: { tables, enums }, wanted };
+  const views = Object.entries(real.views ?? {}).filter(([name]) => Object.hasOwn(wanted.views ?? {}, name));
+  return { from: { tables, enums, views: Object.fromEntries(views) }, wanted };
 }
 
 async function apply(database: Database, from: SchemaState, operations: readonly Operation[]): Promise<void> {

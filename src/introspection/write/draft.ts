@@ -15,6 +15,7 @@ export interface Draft {
   readonly key: readonly string[];
   /** False: a view, or a table without a primary key. */
   readonly managed: boolean;
+  readonly kind: UnmanagedTable["kind"] | undefined;
   /** Notes for the reader, each a line of a comment. */
   readonly notes: readonly string[];
   /** The names of constraints and indexes that fields already express. */
@@ -48,7 +49,16 @@ export function draftOf(
   }
   const { key, why } = keyOf(state, columns);
   if (key === undefined) return `${shown(table)} cannot be a model: it has no column that a model can name`;
-  return { table, state, columns, key, managed: why === undefined, notes: [...(why ? [why] : []), ...notes], spoken };
+  return {
+    table,
+    state,
+    columns,
+    key,
+    managed: why === undefined,
+    kind: "kind" in state ? state.kind : undefined,
+    notes: [...(why ? [why] : []), ...notes],
+    spoken,
+  };
 }
 
 function draftColumn(

@@ -16,7 +16,7 @@ export function tableOptions(
   draft: Draft,
   properties: ReadonlyMap<string, string>,
 ): { readonly options: Options; readonly notes: readonly string[] } {
-  const { table, state, key, managed } = draft;
+  const { table, state, key, managed, kind } = draft;
   const { schema } = splitName(table);
   const notes =
     state.primaryKeyName === undefined
@@ -38,6 +38,7 @@ export function tableOptions(
       ["sql", escaped(sql)],
     ]),
   );
+  const isView = isViewKind(kind);
   const isKeySaid = key.length === 1 && isSingleKey(draft, key[0]!);
   return {
     options: [
@@ -46,11 +47,16 @@ export function tableOptions(
       ...option("unique", unique),
       ...option("indexes", indexes),
       ...option("checks", checks),
-      ...(state.comment === undefined ? [] : [["comment", escaped(state.comment)] as const]),
-      ...(managed ? [] : [["managed", "false"] as const]),
+      ...(state.comment === undefined || isView ? [] : [["comment", escaped(state.comment)] as const]),
+      ...(managed || isView ? [] : [["managed", "false"] as const]),
+      ...(kind === "materialized view" ? [["materialized", "true"] as const] : []),
     ],
     notes,
   };
+}
+
+export function isViewKind(kind: Draft["kind"]): boolean {
+  return kind === "view" || kind === "materialized view";
 }
 
 function leftOut(notes: string[], what: string): undefined {

@@ -17,7 +17,7 @@ import { classNames, valuesName } from "./naming.js";
 import { propertiesOf } from "./properties.js";
 import { gettersOf, type Models, type RelationField, relationFields } from "./relations.js";
 import { objectCode, print } from "./source.js";
-import { tableOptions } from "./table-options.js";
+import { isViewKind, tableOptions } from "./table-options.js";
 
 export interface WriteModelsOptions {
   readonly language: "ts" | "js";
@@ -57,7 +57,9 @@ export function writeModels(state: WritableState, options: WriteModelsOptions): 
     classSource(draft, models, inGetter, relations.get(draft.table)!, leftOut.get(draft.table) ?? [], typed),
   );
   const needsJson = typed && classes.some((each) => each.includes("field.custom<Json>"));
-  const importLine = `import { field, ${needsJson ? "type Json, " : ""}Model } from "stoa/orm";\n`;
+  const used = ["Model", "View"].filter((name) => classes.some((each) => each.includes(` extends ${name}(`)));
+  const imports = ["field", ...(needsJson ? ["type Json"] : []), ...(used.length === 0 ? ["Model"] : used)];
+  const importLine = `import { ${imports.join(", ")} } from "stoa/orm";\n`;
   return [importLine, ...(notes.length > 0 ? [notes.map(comment("")).join("")] : []), ...constants, ...classes].join(
     "\n",
   );
@@ -124,7 +126,7 @@ function classSource(
   }
   written.push(...relations.map((relation) => ({ ...relation, notes: [] })));
   const { options, notes } = tableOptions(draft, columns);
-  const head = `export class ${models.classes.get(draft.table)} extends Model(`;
+  const head = `export class ${models.classes.get(draft.table)} extends ${isViewKind(draft.kind) ? "View" : "Model"}(`;
   const table = escaped(splitName(draft.table).name);
   const indent = options.length === 0 ? 2 : 4;
   const fields = written.map((each) => fieldSource(each, indent)).join("");

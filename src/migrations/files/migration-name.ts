@@ -9,7 +9,7 @@ const longest = 60;
 export function nameFor(operations: readonly Operation[], options: { readonly first?: boolean } = {}): string {
   if (options.first) return "initial";
   // Constraints, indexes and comments mostly accompany an operation that describes the migration better.
-  const telling = operations.filter((operation) => !isAside(operation));
+  const telling = operations.filter((operation) => !isAside(operation) && !isMadeAgain(operation, operations));
   const words = [...new Set((telling.length > 0 ? telling : operations).map(wordsFor))].map(asName);
   const [first, second] = words;
   if (first === undefined) return "empty";
@@ -24,14 +24,21 @@ function isAside({ source: [name] }: Operation): boolean {
   return /^(create|drop|rename)Index$|^add(Unique|ForeignKey|Check)$|Constraint$|^commentTable$/.test(name);
 }
 
+/** A view that changes is dropped and created. */
+function isMadeAgain({ source: [name, view] }: Operation, all: readonly Operation[]): boolean {
+  return name === "dropView" && all.some(({ source }) => source[0] === "createView" && source[1] === view);
+}
+
 function wordsFor({ source: [name, ...args] }: Operation): string {
   const [a, b, c] = args.map((arg) => (typeof arg === "string" ? arg : ""));
   switch (name) {
     case "createTable":
+    case "createView":
     case "createEnum":
     case "createSchema":
       return `create ${a}`;
     case "dropTable":
+    case "dropView":
     case "dropEnum":
       return `drop ${a}`;
     case "renameTable":

@@ -13,6 +13,7 @@ import type {
   ReferentialRule,
   TableState,
   UniqueState,
+  ViewState,
 } from "../../orm/schema/state.js";
 import {
   mapValues,
@@ -22,6 +23,7 @@ import {
   tidyIndex,
   tidyTable,
   tidyUnique,
+  tidyView,
 } from "../../orm/schema/tidy.js";
 
 export function readName(owner: string, given: unknown): string {
@@ -242,6 +244,21 @@ export function readTable(name: string, given: unknown): TableState {
       comment: options.comment,
     }),
   );
+}
+
+const viewFields = checkedOptions<ViewState>({ as: is.text, materialized: is.boolean, indexes: is.object });
+
+export function readView(owner: string, given: unknown): ViewState {
+  const { indexes = {}, ...options } = viewFields(owner, demandObject(owner, given));
+  if (Object.keys(indexes).length > 0 && !options.materialized)
+    throw new ValueError(`${owner}: only a materialized view has indexes`);
+  return tidyView({
+    ...options,
+    as: required(owner, options, "as"),
+    indexes: mapValues(indexes, (index, name) =>
+      readIndex(`the index '${readName("the name of an index", name)}'`, index),
+    ),
+  });
 }
 
 function demandObject(owner: string, given: unknown): object {

@@ -131,5 +131,5 @@ function alterTwice(first: Operation, second: Operation): readonly Operation[] |
 }
 
 function isAboutTable(name: string): boolean {
-  return !name.includes("Enum") && !["createSchema", "sql", "run"].includes(name);
+  return !/Enum|View/.test(name) && !["createSchema", "sql", "run"].includes(name);
 }

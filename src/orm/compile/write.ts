@@ -133,6 +133,11 @@ function encodeRuled(type: ColumnType, value: unknown): unknown {
   return encoded;
 }
 
+/** Every statement that writes rows of a model asks here first. */
+export function refuseView({ view, name }: ModelMeta): void {
+  if (view) throw new FieldError(`${name} is a view: its rows are read only`);
+}
+
 /** The plan of the rows that a write returns: all columns, in order. */
 export function returningPlan(meta: ModelMeta): RowPlan & { readonly list: string } {
   const known = plans.get(meta);
@@ -151,6 +156,7 @@ const insertTexts = new WeakMap<ModelMeta, Map<string, string>>();
 
 /** INSERT of one row, which returns all of its columns. */
 export function insertStatement(meta: ModelMeta, values: readonly Assignment[], unlessThere = false): Compiled {
+  refuseView(meta);
   const tail = unlessThere ? " ON CONFLICT DO NOTHING" : "";
   if (values.some(([, value]) => value instanceof Expression)) return insertWithExpressions(meta, values, tail);
   const params = values.map(([column, value]) => encodeColumn(meta, column, value));
@@ -195,9 +201,10 @@ export function updateStatement(
   values: readonly Assignment[],
   returning?: readonly ColumnMeta[],
 ): Compiled {
+  const { meta } = query;
+  refuseView(meta);
   const compiler = new Compiler();
   const scope = compiler.scope(query);
-  const { meta } = query;
   const set = withAutomatic(meta, values).map(([column, value]) => {
     if (value === autoNow) return `${quote(column.column)} = ${column.type.kind === "date" ? "CURRENT_DATE" : "now()"}`;
     if (value === nextVersion) return `${quote(column.column)} = ${scope.column(column)} + 1`;
@@ -245,6 +252,7 @@ function withAutomatic(meta: ModelMeta, values: readonly Assignment[]): Assignme
 }
 
 export function deleteStatement(query: Query, returning?: readonly ColumnMeta[]): Compiled {
+  refuseView(query.meta);
   const compiler = new Compiler();
   const scope = compiler.scope(query);
   const where = whereForWrite(query, compiler, scope);

@@ -7,6 +7,7 @@ export declare const fieldsOf: unique symbol;
 export declare const presence: unique symbol;
 export declare const tableOf: unique symbol;
 declare const compositeKey: unique symbol;
+export declare const readOnlyRows: unique symbol;
 
 /** The properties of a field besides its type. */
 export type Flag = "null" | "optional" | "primary" | "locked" | "readOnly";
@@ -169,6 +170,9 @@ export interface SavedRow<M> {
   readonly [presence]: "loaded";
   readonly [tableOf]?: M[typeof tableOf & keyof M];
 }
+
+/** What a queryset must be, besides itself, to write rows. Only those of views do not fit. */
+export type Stored<M> = M extends { readonly [readOnlyRows]: true } ? "the rows of a view are read only" : unknown;
 
 /** The type of a key column: its own value, or the key of the row that a foreign key refers to. */
 type KeyValue<Field> = KindOf<Field> extends "toOne" ? SingleKey<TargetFields<Field>> : OutOf<Field>;

@@ -12,6 +12,7 @@ import type {
   ModelMeta,
   RelationMeta,
   UniqueMeta,
+  ViewMeta,
 } from "../meta.js";
 import { foreignColumn, plainColumn } from "./columns.js";
 import { compositeKey } from "./composite.js";
@@ -20,7 +21,7 @@ import { type ModelOptions, readIndex, readUnique } from "./options.js";
 import { relationOf } from "./relations.js";
 
 /** Builds the metadata of a model from the arguments of `Model`. Reads the fields: getters among them run now. */
-export function buildMeta(table: string, fields: object, options: Partial<ModelOptions>, base: ModelConstructor): Meta {
+export function buildMeta({ table, fields, options, view }: Declaration, base: ModelConstructor): Meta {
   const columns: ColumnMeta[] = [];
   const relations = new Map<string, FieldSpec>();
   const checks: CheckMeta[] = [];
@@ -41,7 +42,15 @@ export function buildMeta(table: string, fields: object, options: Partial<ModelO
   }
   if (columns.filter((column) => column.version).length > 1)
     throw new ValueError(`${table} has two fields of versions`);
-  return new Meta(table, columns, relations, checks, options, base);
+  return new Meta(table, columns, relations, checks, options, view, base);
+}
+
+/** The arguments of `Model`. */
+export interface Declaration {
+  readonly table: string;
+  readonly fields: object;
+  readonly options: Partial<ModelOptions>;
+  readonly view?: ViewMeta;
 }
 
 export class Meta implements ModelMeta {
@@ -57,6 +66,7 @@ export class Meta implements ModelMeta {
   readonly ordering: readonly string[];
   readonly comment: string | undefined;
   readonly managed: boolean;
+  readonly view: ViewMeta | undefined;
   readonly renamedFrom: string | undefined;
   readonly automatic: boolean = false;
   model: ModelConstructor;
@@ -73,6 +83,7 @@ export class Meta implements ModelMeta {
     specs: ReadonlyMap<string, FieldSpec>,
     checks: readonly CheckMeta[],
     options: Partial<ModelOptions>,
+    view: ViewMeta | undefined,
     base: ModelConstructor,
   ) {
     this.table = table;
@@ -87,6 +98,7 @@ export class Meta implements ModelMeta {
     this.checks = [...checks, ...(options.checks ?? []).map((check, index) => namedCheck(table, check, index))];
     this.comment = options.comment;
     this.managed = options.managed !== false;
+    this.view = view;
     this.renamedFrom = options.renamedFrom;
     this.model = base;
     this.#base = base;

@@ -1,16 +1,8 @@
 import { ValueError } from "../../kit/value-error.js";
 import type { ModelConstructor, ModelMeta, RelationMeta } from "../meta.js";
-import { buildMeta, type Meta } from "./build-meta.js";
+import { buildMeta, type Declaration, type Meta } from "./build-meta.js";
 import { TargetNotLoaded } from "./columns.js";
-import type { ModelOptions } from "./options.js";
 import { backOf } from "./relations.js";
-
-/** The arguments of `Model`. */
-export interface Declaration {
-  readonly table: string;
-  readonly fields: object;
-  readonly options: Partial<ModelOptions>;
-}
 
 type DefineRelation = (prototype: object, name: string) => void;
 
@@ -74,8 +66,7 @@ function baseOf(model: object): object {
 function build(base: object, define: DefineRelation): Meta {
   const known = built.get(base);
   if (known) return known;
-  const { table, fields, options } = declarations.get(base)!;
-  const meta = buildMeta(table, fields, options, base as unknown as ModelConstructor);
+  const meta = buildMeta(declarations.get(base)!, base as unknown as ModelConstructor);
   built.set(base, meta);
   for (const name of meta.specs.keys()) define((base as { prototype: object }).prototype, name);
   return meta;

@@ -1,3 +1,4 @@
+import { SqlFragment } from "../../engines/db/sql/sql.js";
 import { checkedOptions } from "../../kit/config.js";
 import { is } from "../../kit/options.js";
 import type { IndexMeta } from "../meta.js";
@@ -44,6 +45,19 @@ export interface ModelOptions<Name extends string = string, Key extends readonly
   readonly renamedFrom?: string | undefined;
 }
 
+/** Options of a view. */
+export interface ViewOptions<Name extends string = string, Key extends readonly Name[] = readonly Name[]>
+  extends Pick<ModelOptions<Name, Key>, "schema" | "primaryKey" | "ordering" | "indexes"> {
+  /**
+   * Its rows: a SELECT, or a function that returns a queryset. The values have the names of the columns, those of a queryset the
+   * names of the fields, and are converted to the types of the fields. Without it, migrations do not touch the view.
+   */
+  // Not the type of a function: the compiler would follow its result to models that refer to the view, and back.
+  readonly as?: string | object | undefined;
+  /** The rows are stored, and change with `refresh()` only. */
+  readonly materialized?: boolean | undefined;
+}
+
 const modelFields = checkedOptions<ModelOptions>({
   schema: is.text,
   primaryKey: is.strings,
@@ -54,6 +68,18 @@ const modelFields = checkedOptions<ModelOptions>({
   comment: is.string,
   managed: is.boolean,
   renamedFrom: is.text,
+});
+
+const viewFields = checkedOptions<ViewOptions>({
+  schema: is.text,
+  primaryKey: is.strings,
+  ordering: is.strings,
+  indexes: is.list(is.object),
+  as: (value) =>
+    typeof value === "function" || value instanceof SqlFragment || (typeof value === "string" && value.trim() !== "")
+      ? undefined
+      : "SQL or a function",
+  materialized: is.boolean,
 });
 
 const indexFields = checkedOptions<IndexOptions>({
@@ -72,6 +98,10 @@ const uniqueFields = checkedOptions<UniqueOptions>({ fields: is.strings, name: i
 
 export function readModelOptions(table: string, given: unknown): Partial<ModelOptions> {
   return modelFields(`the model of ${table}`, given);
+}
+
+export function readViewOptions(table: string, given: unknown): Partial<ViewOptions> {
+  return viewFields(`the view ${table}`, given);
 }
 
 export function readIndex(table: string, given: IndexOptions | readonly string[]): Partial<IndexOptions> {

@@ -99,6 +99,7 @@ function automaticTable(
     ordering: [],
     comment: undefined,
     managed: source.managed,
+    view: undefined,
     renamedFrom: undefined,
     automatic: true,
     column: (wanted) =>

@@ -1,6 +1,6 @@
 import type { Unset } from "../compile/json/json-patch.js";
 import type { AnyExpression } from "../expressions/expression.js";
-import type { FieldsOf, JsonNames, OutOf } from "../fields/types.js";
+import type { FieldsOf, JsonNames, OutOf, Stored } from "../fields/types.js";
 import { bulkCreateNested, createNested } from "../nested/create-nested.js";
 import { hasRelated } from "../nested/parts.js";
 import type { BulkCreateOptions } from "../run/bulk.js";
@@ -16,10 +16,13 @@ import { ReadableRows } from "./readable-rows.js";
 import type { UpdateInput } from "./row-types.js";
 import type { LookupValue, WhereKeys } from "./where-types.js";
 
-/** The methods of a queryset that write rows. */
+/** The methods of a queryset that write rows. Those of views do not have the type that `this` needs. */
 export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableRows<M, Row, A> {
   /** Inserts a row. Related rows among the values are inserted with it, in one transaction. */
-  async create<Any extends AnyName = never>(values: [AnyName] extends [Any] ? object : NestedInput<M>): Promise<M> {
+  async create<Any extends AnyName = never>(
+    this: this & Stored<M>,
+    values: [AnyName] extends [Any] ? object : NestedInput<M>,
+  ): Promise<M> {
     const { meta, db } = this.query;
     const given = values as unknown as object;
     if (!hasRelated(meta, given)) return (await createInstance(meta, given, db)) as M;
@@ -28,6 +31,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Inserts many rows with one statement. With `onConflict: "ignore"`, only new rows are returned. */
   async bulkCreate<Any extends AnyName = never>(
+    this: this & Stored<M>,
     items: readonly ([AnyName] extends [Any] ? object : NestedInput<M> | M)[],
     options: [AnyName] extends [Any]
       ? BulkCreateOptions
@@ -42,6 +46,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Updates fields of many instances with one statement. Returns the number of rows. */
   async bulkUpdate(
+    this: this & Stored<M>,
     instances: readonly M[],
     fields: readonly (ColumnName<M> & string)[],
     options: { readonly batchSize?: number } = {},
@@ -52,6 +57,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
   async getOrCreate<const K extends Name = never, B = Unused>(
+    this: this & Stored<M>,
     where: CheckedWhere<M, A, K, B>,
     defaults: [AnyName] extends [K] ? object : UpdateInput<M> = {} as never,
   ): Promise<[row: M, created: boolean]> {
@@ -64,6 +70,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Updates the row that matches with `defaults`, or creates one from the lookups, `defaults` and `create`. */
   async updateOrCreate<const K extends Name = never, B = Unused>(
+    this: this & Stored<M>,
     where: CheckedWhere<M, A, K, B>,
     defaults: [AnyName] extends [K] ? object : UpdateInput<M>,
     create: [AnyName] extends [K] ? object : UpdateInput<M> = {} as never,
@@ -81,6 +88,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
    * Without values, nothing is written. A key inside of JSON is written `settings__theme`; `unset` removes it.
    */
   update<Any extends AnyName = never>(
+    this: this & Stored<M>,
     values: [AnyName] extends [Any] ? object : UpdateInput<M> & JsonKeysInput<M>,
   ): PendingWrite<M> {
     return new PendingWrite(write.update(this.query, values as unknown as object));
@@ -88,6 +96,7 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
 
   /** Updates all rows with one statement and returns them: short for `update(values).returning()`. */
   async updateReturning<Any extends AnyName = never>(
+    this: this & Stored<M>,
     values: [AnyName] extends [Any] ? object : UpdateInput<M> & JsonKeysInput<M>,
   ): Promise<M[]> {
     return (await write.update(this.query, values as unknown as object).rows(null)) as M[];
@@ -97,17 +106,17 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
    * Deletes all rows with one statement and returns their number, or with `.returning()` the rows; softly if the model has
    * `softDelete()`. Hooks are not called.
    */
-  delete(): PendingWrite<M> {
+  delete(this: this & Stored<M>): PendingWrite<M> {
     return new PendingWrite(write.remove(this.query, false));
   }
 
   /** Removes the rows from the table, also for models with `softDelete()`. */
-  hardDelete(): PendingWrite<M> {
+  hardDelete(this: this & Stored<M>): PendingWrite<M> {
     return new PendingWrite(write.remove(this.query, true));
   }
 
   /** Restores softly deleted rows and returns their number, or with `.returning()` the rows. */
-  restore(): PendingWrite<M> {
+  restore(this: this & Stored<M>): PendingWrite<M> {
     return new PendingWrite(write.restore(this.query));
   }
 }

@@ -3,7 +3,7 @@ import { encodeColumn } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import { array } from "../fields/encode.js";
-import type { SavedRow } from "../fields/types.js";
+import type { SavedRow, Stored } from "../fields/types.js";
 import { quote } from "../identifiers.js";
 import type { ColumnMeta, ModelMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type Query, rootQuery } from "../nodes.js";
@@ -61,7 +61,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   }
 
   /** Creates a related row, with its own related rows if they are given; its foreign key is set. */
-  override async create(values: Partial<NestedInput<M>>): Promise<M> {
+  override async create(this: this & Stored<M>, values: Partial<NestedInput<M>>): Promise<M> {
     const { through } = this.#relation;
     if (through) {
       const made = await super.create(values as NestedInput<M>);
@@ -87,7 +87,7 @@ export class RelatedSet<M> extends QuerySet<M> {
   async #addByKey(keys: readonly unknown[]): Promise<void> {
     if (keys.length === 0) return;
     const { target, name } = this.#relation;
-    const rows = new QuerySet<M>({ ...rootQuery(target), db: this.query.db, where: [withKeys(target, keys)] });
+    const rows = new QuerySet<object>({ ...rootQuery(target), db: this.query.db, where: [withKeys(target, keys)] });
     const found = await rows.update(this.#link() as never);
     if (found < keys.length)
       throw new FieldError(`${name}: ${keys.length - found} of the given keys belong to no ${target.name}`);
@@ -105,7 +105,7 @@ export class RelatedSet<M> extends QuerySet<M> {
       return;
     }
     const where = [...this.query.where, withKeys(target, items)];
-    await new QuerySet<M>({ ...this.query, where }).update(this.#unlinked() as never);
+    await new QuerySet<object>({ ...this.query, where }).update(this.#unlinked() as never);
   }
 
   /** Removes all rows from the relation. */
@@ -118,7 +118,7 @@ export class RelatedSet<M> extends QuerySet<M> {
       await connectionFor(this.query.db).execute(text, [this.#ownerKey()]);
       return;
     }
-    await this.update(this.#unlinked() as never);
+    await new QuerySet<object>(this.query).update(this.#unlinked() as never);
   }
 
   /** Replaces the related rows with these, in one transaction. */

@@ -3,7 +3,7 @@ import { ValueError } from "../../kit/value-error.js";
 import { arrayTypeOf } from "../compile/array-types.js";
 import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
 import { ownColumn } from "../compile/scope.js";
-import { type Assignment, assignments, encodeColumn, returningPlan } from "../compile/write.js";
+import { type Assignment, assignments, encodeColumn, refuseView, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError, StaleError } from "../errors.js";
 import { type Condition, conditionOf } from "../expressions/q.js";
@@ -143,6 +143,7 @@ function rowSource(
   columns: readonly ColumnMeta[],
   rows: readonly (readonly unknown[])[],
 ): { text: string; params: unknown[] } {
+  refuseView(meta);
   if (columns.length === 0) {
     return { text: `SELECT FROM generate_series(1, $1::int)`, params: [rows.length] };
   }

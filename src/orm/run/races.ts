@@ -5,7 +5,7 @@
  */
 
 import type { Queries } from "../../engines/db/database.js";
-import { insertStatement, returningPlan } from "../compile/write.js";
+import { insertStatement, refuseView, returningPlan } from "../compile/write.js";
 import { connectionFor } from "../database.js";
 import { FieldError } from "../errors.js";
 import type { ModelMeta } from "../meta.js";
@@ -38,6 +38,7 @@ export async function updateOrCreate(
   defaults: object,
   creating: object,
 ): Promise<[object, boolean]> {
+  refuseView(query.meta);
   return connectionFor(query.db).transaction(async (tx) => {
     const locked: Query = { ...query, db: tx, lock: { strength: "update", wait: "wait" } };
     for (let attempt = 0; attempt < attempts; attempt++) {

@@ -14,6 +14,7 @@ import {
   ownSequence,
 } from "./render.js";
 import { stateOf } from "./state-of-models.js";
+import { createViewStatements, dropViewSql, viewOrder } from "./views.js";
 
 /** A database or a transaction, which runs the statements. */
 export interface ScriptRunner {
@@ -27,9 +28,10 @@ export async function createTables(db: ScriptRunner, models: readonly ModelConst
 
 /** Drops the tables and enums that `createTables` creates, with all their rows. */
 export async function dropTables(db: ScriptRunner, models: readonly ModelConstructor[]): Promise<void> {
-  const { tables, enums } = stateOf(models.map((model) => model.meta));
+  const { tables, enums, views = {} } = stateOf(models.map((model) => model.meta));
   await db.script(
     [
+      ...Object.entries(views).map(([name, view]) => `${dropViewSql(name, view, "IF EXISTS ")} CASCADE;`),
       ...Object.keys(tables).map((name) => `DROP TABLE IF EXISTS ${sqlName(name)} CASCADE;`),
       ...Object.keys(enums).map((name) => `DROP TYPE IF EXISTS ${sqlName(name)} CASCADE;`),
     ].join("\n"),
@@ -54,6 +56,7 @@ export function createTablesSql(models: readonly (ModelConstructor | ModelMeta)[
     ),
     ...tables.flatMap(([name, table]) => indexStatements(name, table)),
     ...tables.flatMap(([name, table]) => commentStatements(name, table)),
+    ...viewOrder(state.views).flatMap((name) => createViewStatements(name, state.views![name]!)),
   ]
     .map((statement) => `${statement};\n`)
     .join("");

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { snakeCase } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 import { innermost } from "../fields/column-types.js";
@@ -5,9 +6,18 @@ import { literal, shortName } from "../identifiers.js";
 import type { ColumnMeta, ForeignKeyMeta, IndexMeta, ModelMeta } from "../meta.js";
 import { keyAttribute } from "../model/columns.js";
 import { joinName, usualForeignKeyName, usualIndexName, usualUniqueName } from "./names.js";
-import type { ColumnState, ForeignKeyState, IndexState, SchemaState, TableState, UniqueState } from "./state.js";
+import type {
+  ColumnState,
+  ForeignKeyState,
+  IndexState,
+  SchemaState,
+  TableState,
+  UniqueState,
+  ViewState,
+} from "./state.js";
 import { tidyState } from "./tidy.js";
 import { normalizeType } from "./type-names.js";
+import { viewSelect } from "./views.js";
 
 /** The schema of the models, with the previous names that `renamedFrom` gives. */
 export interface DesiredSchema {
@@ -25,7 +35,8 @@ export function stateOf(models: readonly ModelMeta[]): SchemaState {
   const metas = withThroughTables(models);
   return tidyState({
     tables: Object.fromEntries(metas.map((meta) => [tableName(meta), tableOf(meta)])),
-    enums: enumsOf(metas),
+    enums: enumsOf([...metas, ...managedViews(models)]),
+    views: Object.fromEntries(managedViews(models).map((meta) => [tableName(meta), viewOf(meta)])),
   });
 }
 
@@ -48,7 +59,31 @@ function withThroughTables(models: readonly ModelMeta[]): ModelMeta[] {
       if (through?.own && !all.has(through.meta.sqlName)) all.set(through.meta.sqlName, through.meta);
     }
   }
-  return [...all.values()].filter((meta) => meta.managed);
+  return [...all.values()].filter((meta) => meta.managed && meta.view === undefined);
+}
+
+function managedViews(models: readonly ModelMeta[]): ModelMeta[] {
+  return models.filter((meta) => meta.managed && meta.view !== undefined);
+}
+
+/** A materialized view has a unique index over its key, which `refresh({ concurrently })` needs. */
+function viewOf(meta: ModelMeta): ViewState {
+  const as = viewSelect(meta);
+  if (!meta.view!.materialized) return { as };
+  const name = tableName(meta);
+  const key = { on: namesOf(meta.primaryKey), unique: true };
+  const others = [
+    ...uniquesOf(meta, name).map(([index, { columns, ...rest }]): [string, IndexState] => [
+      index,
+      { on: columns, unique: true, ...rest },
+    ]),
+    ...indexesOf(meta, name).filter(([, { on }]) => !isDeepStrictEqual(on, key.on)),
+  ];
+  return {
+    as,
+    materialized: true,
+    indexes: Object.fromEntries([[usualIndexName(name, key), key], ...others]),
+  };
 }
 
 function tableName(meta: ModelMeta): string {
@@ -104,7 +139,7 @@ function uniquesOf(meta: ModelMeta, table: string): [string, UniqueState][] {
 
 function foreignKeysOf(meta: ModelMeta, table: string): Record<string, ForeignKeyState> {
   const keys = new Map(meta.columns.flatMap((column) => foreignKeyOf(table, column)));
-  for (const key of meta.foreignKeys.filter((each) => each.constraint)) {
+  for (const key of meta.foreignKeys.filter((each) => each.constraint && !each.target.view)) {
     const [name, state] = compositeKeyOf(table, key);
     if (keys.has(name))
       throw new ValueError(
@@ -116,7 +151,8 @@ function foreignKeysOf(meta: ModelMeta, table: string): Record<string, ForeignKe
 }
 
 function foreignKeyOf(table: string, { column, reference }: ColumnMeta): [string, ForeignKeyState][] {
-  if (!reference?.constraint) return [];
+  // A view has no key that a constraint could refer to.
+  if (!reference?.constraint || reference.target.view) return [];
   const key: ForeignKeyState = {
     columns: [column],
     table: tableName(reference.target),

@@ -74,11 +74,22 @@ export interface TableState {
   readonly comment?: string;
 }
 
+/** A view. Its columns are those of its SELECT. */
+export interface ViewState {
+  /** The SELECT. */
+  readonly as: string;
+  readonly materialized?: boolean;
+  /** Those of a materialized view, by their names. */
+  readonly indexes?: Readonly<Record<string, IndexState>>;
+}
+
 export interface SchemaState {
   /** By name, with the schema when there is one: `books`, `shop.lines`. */
   readonly tables: Readonly<Record<string, TableState>>;
   /** The enum types of the database, with their values in order. */
   readonly enums: Readonly<Record<string, readonly string[]>>;
+  /** By name, as tables; absent if there are none. */
+  readonly views?: Readonly<Record<string, ViewState>>;
 }
 
 export const emptyState: SchemaState = { tables: {}, enums: {} };

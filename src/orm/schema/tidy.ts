@@ -11,11 +11,24 @@ import type {
   SchemaState,
   TableState,
   UniqueState,
+  ViewState,
 } from "./state.js";
 import { normalizeType } from "./type-names.js";
 
 export function tidyState(state: SchemaState): SchemaState {
-  return { tables: mapValues(state.tables, tidyTable), enums: mapValues(state.enums, (values) => [...values]) };
+  return only({
+    tables: mapValues(state.tables, tidyTable),
+    enums: mapValues(state.enums, (values) => [...values]),
+    views: entries(state.views, tidyView),
+  });
+}
+
+export function tidyView(view: ViewState): ViewState {
+  return only({
+    as: view.as,
+    materialized: view.materialized || undefined,
+    indexes: entries(view.indexes, tidyIndex),
+  });
 }
 
 export function tidyTable(table: TableState): TableState {

@@ -92,7 +92,7 @@ export class ShardedSubscription {
   async #forgetOthers(): Promise<boolean> {
     const { db, schema, storage } = this.around;
     const { name, shards } = this.settings;
-    const all = (await storage.subscriptions()).filter((one) => shardsIn(one.name, name) > 0);
+    const all = (await storage.subscriptions(name)).filter((one) => shardsIn(one.name, name) > 0);
     const others = all.filter((one) => shardsIn(one.name, name) !== shards);
     if (others.length > 0 && all.length - others.length === shards) {
       await db!.execute(
@@ -110,7 +110,7 @@ export async function lowestCheckpoint(
   name: string,
   counts: (shards: number) => boolean = () => true,
 ): Promise<number | null> {
-  const found = (await storage.subscriptions()).filter((one) => {
+  const found = (await storage.subscriptions(name)).filter((one) => {
     const shards = shardsIn(one.name, name);
     return shards > 0 && counts(shards);
   });

@@ -1,5 +1,5 @@
 import { type App, openDatabase, Role } from "stoa";
-import { bindDatabase, createTables, field, Model } from "stoa/orm";
+import { bindDatabase, createTables, field, Model, View } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
@@ -260,5 +260,24 @@ describe("options of mutations", () => {
     const app = quietApp().enableDatabase("pglite:").enableGraphql();
     app.graphql.model(Note, { mutations });
     await expect(app.start()).rejects.toThrow(message);
+  });
+
+  it("Mutations of a view end the start, and a view without them is read", async () => {
+    class Name extends View(
+      "mutated_names",
+      { name: field.text({ primaryKey: true }) },
+      { as: "select 'x' as name" },
+    ) {}
+    const start = async (options: object): Promise<App> => {
+      const app = quietApp().enableDatabase("pglite:").enableGraphql();
+      app.graphql.model(Name, options);
+      app.onEvent("startup", () => createTables(app.database, [Name]));
+      await app.start();
+      return app;
+    };
+    await expect(start({ mutations: { delete: true } })).rejects.toThrow("Name is a view: its rows are read only");
+    const app = await start({});
+    expect(await dataOf(app, "{ names { nodes { name } } }")).toEqual({ names: { nodes: [{ name: "x" }] } });
+    await app.stop();
   });
 });

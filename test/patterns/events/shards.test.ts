@@ -75,6 +75,24 @@ describe.each(storeKinds(server))("subscriptions in several parts in %s", (kind)
     expect([...seen.values()]).toEqual(streams.map(() => [0, 1, 2, 3, 4]));
   });
 
+  it("Parts find their checkpoints among more than a thousand other subscriptions", async () => {
+    if (kind === "memory") return;
+    const { name, category } = names();
+    const { seen, take } = collect();
+    // Their names come first in the order of names.
+    await app.database.execute(
+      `insert into stoa.subscriptions (name, position, owner, token, lease_until)
+       select 'a' || n, 0, '', 1, now() from generate_series(1, 1000) n`,
+    );
+    for (const [number, shards] of [1, 2].entries()) {
+      const last = await round(category, number);
+      await using _subscription = app.eventStore.subscribe({ name, categories: [category], shards }, take);
+      expect(await app.eventStore.waitFor(name, last, { timeoutMs: 150_000 })).toBe(true);
+    }
+    expect([...seen.values()]).toEqual(streams.map(() => [0, 1]));
+    await app.database.execute("delete from stoa.subscriptions where name like 'a%'");
+  });
+
   it("Subscriptions whose names begin alike have all of their own parts, and keep their checkpoints", async () => {
     const { name, category } = names();
     const { seen, take } = collect();

@@ -1,6 +1,7 @@
 import { capitalized } from "../../../kit/names.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { isWritable } from "../../../orm/body/model-body.js";
+import { refuseView } from "../../../orm/compile/write.js";
 import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
 import { versionColumn } from "../../../orm/run/version.js";
 import type { SchemaBuilder } from "../build/schema-builder.js";
@@ -71,6 +72,7 @@ class ModelType {
     for (const relation of model.meta.relations.values()) this.#addRelation(relation);
     if (options.query !== false) this.#addQueries(...(options.query ?? namesOf(type.name)));
     for (const [kind, mutation] of readModelMutations(model.meta.name, options.mutations)) {
+      refuseView(model.meta);
       this.#addMutation(kind, mutation);
     }
   }

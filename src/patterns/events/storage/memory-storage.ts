@@ -203,13 +203,13 @@ export class MemoryStorage implements EventStorage {
     return this.#claims.get(name)?.position ?? null;
   }
 
-  async subscriptions(): Promise<SubscriptionState[]> {
+  async subscriptions(prefix = ""): Promise<SubscriptionState[]> {
     const states = [...this.#claims].map(([name, { position, until }]) => ({
       name,
       position,
       owner: until > performance.now() ? "this process" : null,
     }));
-    return states.filter(({ name }) => name !== "archive:policies");
+    return states.filter(({ name }) => name !== "archive:policies" && name.startsWith(prefix));
   }
 
   #move(stream: string, which: (event: StoredEvent) => boolean): number {

@@ -210,12 +210,13 @@ export class PostgresStorage implements EventStorage {
     return this.#db.fetchval<number>(text, [name]);
   }
 
-  subscriptions(): Promise<SubscriptionState[]> {
+  subscriptions(prefix?: string): Promise<SubscriptionState[]> {
     return this.#db.fetch<SubscriptionState>(
       `select name, position, case when lease_until > clock_timestamp() then owner end as owner
        from ${this.#table("subscriptions")}
        where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}')
-         and not starts_with(name, 'projection-worker:') order by name limit 1000`,
+         and not starts_with(name, 'projection-worker:') and starts_with(name, $1) order by name limit $2`,
+      [prefix ?? "", prefix === undefined ? 1000 : null],
     );
   }
 

@@ -162,8 +162,8 @@ export interface EventStorage {
   /** The checkpoint of a subscription; null if it has never run. */
   checkpoint(name: string): Promise<number | null>;
 
-  /** All subscriptions and projections. */
-  subscriptions(): Promise<SubscriptionState[]>;
+  /** The subscriptions and projections, at most 1,000; with a prefix, all whose names begin with it. */
+  subscriptions(prefix?: string): Promise<SubscriptionState[]>;
 
   /** Calls back when there may be new events or a subscription is free. */
   onChange(listener: () => void): () => void;

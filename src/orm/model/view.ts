@@ -1,0 +1,62 @@
+import type { Queries } from "../../engines/db/database.js";
+import { checkOption, is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
+import { connectionFor } from "../database.js";
+import type { readOnlyRows, WithKey } from "../fields/types.js";
+import type { ViewMeta } from "../meta.js";
+import { BaseModel } from "./base-model.js";
+import { declare } from "./declarations.js";
+import { checkNames, type ModelProperties, type RowClass, type RowInstance } from "./model.js";
+import { readViewOptions, type ViewOptions } from "./options.js";
+
+/** The methods of a row of a view. */
+export interface ViewInstance<F, Table extends string = string> extends RowInstance<F, Table> {
+  /** Known to the compiler only: rows of views cannot be written. */
+  readonly [readOnlyRows]: true;
+}
+
+export interface RefreshOptions {
+  /** Readers see the old rows meanwhile. Needs a primary key without duplicates, and rows from a first refresh. */
+  readonly concurrently?: boolean | undefined;
+  readonly using?: Queries | undefined;
+}
+
+type Instance<F, Table extends string> = ViewInstance<F, Table> & Readonly<ModelProperties<F>>;
+
+/** The class that `View` returns; views extend it. */
+export interface ViewClass<F, Table extends string = string> extends RowClass<Instance<F, Table>> {
+  new (): Instance<F, Table>;
+  /** Computes the rows of a materialized view again. */
+  refresh(options?: RefreshOptions): Promise<void>;
+}
+
+/** Creates the base class of a view: a model whose rows are read only. Migrations create it with the rows of `as`. */
+export function View<
+  const Table extends string,
+  F extends object,
+  const Key extends readonly (keyof F & string)[] = [],
+>(table: Table, fields: F, options?: ViewOptions<keyof F & string, Key>): ViewClass<WithKey<F, Key>, Table> {
+  checkNames(table, fields);
+  const { as, materialized = false, ...rest } = readViewOptions(table, options);
+  if (rest.indexes && !materialized)
+    throw new ValueError(`the view ${table} has no rows to index: use materialized: true, or index its tables`);
+  const base = class extends BaseModel {
+    static async refresh({ concurrently = false, using }: RefreshOptions = {}): Promise<void> {
+      checkOption("refresh", "concurrently", concurrently, is.boolean);
+      // biome-ignore lint/complexity/noThisInStatic: a view is the class that extends this one.
+      const { meta } = this;
+      if (!materialized)
+        throw new ValueError(`${meta.name} is not materialized: its rows are always those of its tables`);
+      await connectionFor(using ?? null).execute(
+        `REFRESH MATERIALIZED VIEW ${concurrently ? "CONCURRENTLY " : ""}${meta.sqlName}`,
+      );
+    }
+  };
+  declare(base, {
+    table,
+    fields,
+    options: { ...rest, managed: as !== undefined },
+    view: { as: as as ViewMeta["as"], materialized },
+  });
+  return base as unknown as ViewClass<WithKey<F, Key>, Table>;
+}
