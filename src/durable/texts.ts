@@ -1,3 +1,4 @@
+import { refusePromises } from "../http/json/to-json.js";
 import { type Check, show } from "../kit/options.js";
 import { isStorable } from "../kit/storable.js";
 import { ValueError } from "../kit/value-error.js";
@@ -35,12 +36,14 @@ export function jsonText(value: unknown, what: string, name?: string): string {
   let text: string | undefined;
   let cause: unknown;
   try {
+    refusePromises(value);
     text = JSON.stringify(value === undefined ? null : value) as string | undefined;
   } catch (error) {
     cause = error;
   }
   if (text !== undefined && !hasForbiddenEscape(text)) return text;
-  const reason = text === undefined ? "cannot be written as JSON" : "contains U+0000 or half of a surrogate pair";
+  const why = cause instanceof ValueError ? `: ${cause.message}` : "";
+  const reason = text === undefined ? `cannot be written as JSON${why}` : "contains U+0000 or half of a surrogate pair";
   // Made here: it would cost each of many small values more than their text.
   throw new ValueError(
     `${what}${name === undefined ? "" : ` ${show(name)}`} ${reason}`,

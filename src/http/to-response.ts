@@ -1,6 +1,7 @@
 import { onDemand } from "../kit/on-demand.js";
 import { ValueError } from "../kit/value-error.js";
 import { FileBody } from "./files/file-body.js";
+import { fromWebResponse } from "./from-web.js";
 import { findUnsettled, settleAll, type Unsettled } from "./json/json-values.js";
 import { stringify } from "./json/to-json.js";
 import type { Request } from "./request.js";
@@ -8,7 +9,6 @@ import { type BodyStream, jsonResponse, Response } from "./response.js";
 import { toResponseSymbol } from "./to-response-symbol.js";
 
 const withFiles = onDemand(() => import("./files/send-file.js"));
-const withWeb = onDemand(() => import("./web.js"));
 
 export { toResponseSymbol };
 
@@ -46,7 +46,7 @@ function fromObject(request: Request, value: object, status: number): Response |
   if (toResponseSymbol in value) return withStatus((value as Answerable)[toResponseSymbol](request), status);
   if (value instanceof Uint8Array) return Response.bytes(value, status || 200);
   if (value instanceof ArrayBuffer) return Response.bytes(new Uint8Array(value), status || 200);
-  if (value instanceof globalThis.Response) return withWeb((web) => web.fromWebResponse(value));
+  if (value instanceof globalThis.Response) return fromWebResponse(value);
   if (value instanceof Blob) {
     const response = Response.stream(value.stream(), status || 200);
     response.type = value.type || "application/octet-stream";

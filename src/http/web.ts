@@ -1,10 +1,9 @@
 import { httpError } from "../errors/http-error.js";
-import { ValueError } from "../kit/value-error.js";
 import { reportBrokenBody } from "./aborted.js";
 import { discardBody, stopIterator } from "./discard.js";
 import { FileBody } from "./files/file-body.js";
 import { Request } from "./request.js";
-import { type BodyStream, checkPiece, Response } from "./response.js";
+import { type BodyStream, checkPiece, type Response } from "./response.js";
 import type { IncomingBody, RequestSource } from "./source.js";
 import { isBodiless } from "./status.js";
 
@@ -79,18 +78,6 @@ export async function answerWeb(
   if (web.signal.aborted) request.abort(web.signal.reason);
   else web.signal.addEventListener("abort", () => request.abort(web.signal.reason), { once: true });
   return toWebResponse(request, await dispatch(request));
-}
-
-/** A standard web `Response` that a handler returned. */
-export function fromWebResponse(web: globalThis.Response): Response {
-  if (web.bodyUsed || web.body?.locked) {
-    throw new ValueError("the body of a web Response can be sent once: make a new one for each request, or clone() it");
-  }
-  const response = new Response(web.body as unknown as BodyStream | null);
-  response.status = web.status;
-  response.type = null;
-  for (const [name, value] of web.headers) response.headers.append(name, value);
-  return response;
 }
 
 /** The response as a standard web `Response`. The request finishes when the body has been read. */

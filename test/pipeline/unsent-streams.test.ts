@@ -38,6 +38,7 @@ const sentByGet: typeof unsent = {
   "a response": [200, (file) => Response.stream(file)],
   "the stream": [200, (file) => file],
   "an event stream": [200, (file) => Response.sse(file)],
+  "a web Response": [200, (file) => new globalThis.Response(file as unknown as ReadableStream)],
   "a tagged response": [200, (file) => Response.stream(file).header("ETag", '"a"')],
   "a replaced response": [403, (file) => Response.stream(file).header("X-Replace", "1")],
 };

@@ -172,6 +172,26 @@ describe.each(transports)("a slow client of the %s transport", (_name, factory) 
     await expect.poll(() => transport.connections, { timeout: 10_000 }).toBe(0);
   });
 
+  it("A stream that sends nothing is ended after a client has ended its side", async () => {
+    const source = { isRead: false, isOver: false };
+    const silent: AsyncIterator<string> = {
+      next() {
+        source.isRead = true;
+        return new Promise(() => {});
+      },
+      async return() {
+        source.isOver = true;
+        return { done: true, value: undefined };
+      },
+    };
+    const respond = () => new Response({ [Symbol.asyncIterator]: () => silent });
+    const { client, transport } = await start(factory, respond, { ...patient, writeTimeout: 0.3 });
+    const connection = await client(get("/"));
+    await expect.poll(() => source.isRead, { timeout: 10_000 }).toBe(true);
+    connection.socket.end();
+    await expect.poll(() => [source.isOver, transport.connections], { timeout: 20_000 }).toEqual([true, 0]);
+  });
+
   it("A client that reads slowly gets everything", async () => {
     const { client } = await start(factory, () => new Response("x".repeat(8_000_000)), {
       ...patient,

@@ -1,6 +1,7 @@
 import type { GraphQLFormattedError, GraphQLSchema } from "graphql";
 import { isInstance } from "../../errors/describe.js";
 import { HttpError } from "../../errors/http-error.js";
+import { isAbortOf } from "../../http/aborted.js";
 import type { Request } from "../../http/request.js";
 import { within } from "../../kit/time/within.js";
 import { limitError } from "./check-document.js";
@@ -294,7 +295,9 @@ function formatErrors(
       return { ...placeOf(error), message: cause.message, extensions };
     }
     if (cause === undefined || (cause instanceof GraphQLError && !isInternal(cause))) return error.toJSON();
-    request.log.error("a resolver failed", { error: cause, field: error.path?.join(".") });
+    if (!isAbortOf(request, cause)) {
+      request.log.error("a resolver failed", { error: cause, field: error.path?.join(".") });
+    }
     const extensions = { code: "INTERNAL_SERVER_ERROR", status: 500 };
     return { ...placeOf(error), message: mask ? "Internal Server Error" : error.message, extensions };
   });

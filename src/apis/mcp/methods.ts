@@ -40,6 +40,8 @@ export interface MethodParts {
 
 /** Resources that one session can subscribe to. */
 const maxSubscriptions = 100;
+/** Characters of a URI: a session keeps those that it has subscribed to. */
+const maxUri = 4096;
 /** Values of one completion. */
 const maxCompletions = 100;
 
@@ -274,7 +276,7 @@ export class Methods implements Questions {
   }
 
   #resourceOf(uri: string): NonNullable<ReturnType<Catalog["find"]>> {
-    const found = this.#parts.catalog.find(uri);
+    const found = uri.length > maxUri ? null : this.#parts.catalog.find(uri);
     if (found === null) throw new RpcError("unknownResource", "there is no such resource");
     return found;
   }

@@ -47,8 +47,8 @@ function match(uri: string, start: string, variables: readonly Variable[]): read
     const end = isLast ? (uri.endsWith(after) ? uri.length - after.length : -1) : uri.indexOf(after, at + 1);
     const value = uri.slice(at, end);
     if (end <= at || (!slashes && value.includes("/"))) return null;
-    // As in the path of a request: no dots that lead elsewhere, no broken escapes.
-    if (pathKind(`/${value}`) === "malformed") return null;
+    // As in the path of a request: no dots that lead elsewhere, no broken escapes, no zero byte.
+    if (value.includes("\0") || pathKind(`/${value}`) === "malformed") return null;
     values.push(decodeURIComponent(value));
     at = end + after.length;
   }

@@ -1,3 +1,4 @@
+import { refusePromises } from "../../http/json/to-json.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -53,6 +54,7 @@ export class Session {
   }
 
   set<Key extends keyof SessionData>(key: Key, value: SessionData[Key]): this {
+    refusePromises(value);
     this.#data.set(key as string, value);
     return this;
   }

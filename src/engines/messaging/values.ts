@@ -1,4 +1,5 @@
 import { parseJson } from "../../http/json/json.js";
+import { refusePromises } from "../../http/json/to-json.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { bodyValidatorSymbol, isBodyValidator } from "../../validation/body-validator.js";
@@ -15,6 +16,7 @@ export interface EncodedValue {
 /** A value as bytes: JSON, or bytes as they are. */
 export function encodeValue(value: unknown): EncodedValue {
   if (value instanceof Uint8Array) return { body: value, contentType: "application/octet-stream" };
+  refusePromises(value);
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new ValueError(`a message needs a value that JSON can hold, not ${show(value)}`);
   return { body: Buffer.from(text), contentType: "application/json" };

@@ -1,5 +1,5 @@
 import { ValueError } from "../../kit/value-error.js";
-import { findUnsettled, ignorePromises } from "./json-values.js";
+import { findPromises, findUnsettled, ignorePromises, type Pending } from "./json-values.js";
 
 /**
  * The JSON of a value, as it is sent. A bigint, which PostgreSQL gives for numbers beyond 2^53, becomes a string of its
@@ -9,8 +9,18 @@ import { findUnsettled, ignorePromises } from "./json-values.js";
  */
 export function toJson(value: unknown): string | undefined {
   const { root, pending } = findUnsettled(value);
+  refuse(pending);
+  return stringify(root.value);
+}
+
+/** Throws for promises and querysets in a value that is about to be stored, where JSON.stringify would write `{}`. */
+export function refusePromises(value: unknown): void {
+  refuse(findPromises(value).pending);
+}
+
+function refuse(pending: readonly Pending[]): void {
   const [first] = pending;
-  if (first === undefined) return stringify(root.value);
+  if (first === undefined) return;
   ignorePromises(pending);
   throw new ValueError(`${first.path} is a promise or a queryset, which has no JSON before it is awaited`);
 }

@@ -1,6 +1,9 @@
 /** The most levels of nested groups. */
 const maxGroups = 100;
 
+/** Memory of a `Uint8Array`, whose bytes are those of the message. */
+export const bytesSize = 128;
+
 const strict = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the wire format of protobuf. Every read is checked against the end of the part that is read. */
@@ -11,9 +14,12 @@ export class WireReader {
   end: number;
   /** Unknown fields that may still be kept. */
   unknownLeft: number;
+  #memoryLeft: number;
 
-  constructor(bytes: Uint8Array, unknownLeft = 0) {
+  /** `memory` bounds what messages, lists and bytes take in memory: an empty message has two bytes on the wire. */
+  constructor(bytes: Uint8Array, unknownLeft = 0, memory = Number.POSITIVE_INFINITY) {
     this.unknownLeft = unknownLeft;
+    this.#memoryLeft = memory;
     this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
   }
@@ -99,6 +105,7 @@ export class WireReader {
   }
 
   bytes(): Uint8Array {
+    this.take(bytesSize);
     const length = this.header();
     const start = this.#skip(length);
     const { buffer, byteOffset } = this.#buffer;
@@ -113,6 +120,12 @@ export class WireReader {
     // The replacement character may have been sent as such; then the check passes.
     if (text.includes("\ufffd")) return strict.decode(this.#buffer.subarray(start, start + length));
     return text;
+  }
+
+  /** Counts a value that takes so much memory. */
+  take(memory: number): void {
+    this.#memoryLeft -= memory;
+    if (this.#memoryLeft < 0) throw new RangeError("the message has too many parts for its size");
   }
 
   /** All bytes up to the end. */

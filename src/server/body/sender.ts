@@ -23,6 +23,8 @@ export interface BodySender {
   drained(): void;
   /** The client has left. */
   cancel(): void;
+  /** True if nothing of the body came since the last call: its source is slow. */
+  isQuiet(): boolean;
 }
 
 const sliceSize = 64 * 1024;
@@ -82,6 +84,10 @@ export class LargeBodySender implements BodySender {
     this.#held = null;
   }
 
+  isQuiet(): boolean {
+    return false;
+  }
+
   #fellBehind(): void {
     if (this.#held === null) {
       const body = this.#body;
@@ -125,6 +131,7 @@ export class StreamSender implements BodySender {
   #flushIsDue = false;
   #begun: boolean;
   #hasPiece = false;
+  #isQuiet = false;
   /** Bytes that Content-Length still promises. */
   #left: number;
   #behind = false;
@@ -171,6 +178,12 @@ export class StreamSender implements BodySender {
     this.#cancelled = true;
     stopIterator(this.#iterator);
     this.drained();
+  }
+
+  isQuiet(): boolean {
+    const isQuiet = this.#isQuiet;
+    this.#isQuiet = !this.#behind;
+    return isQuiet;
   }
 
   /** Sends the gathered text. */
@@ -246,6 +259,7 @@ export class StreamSender implements BodySender {
       if (this.#left < 0) throw new Error("the stream is longer than its Content-Length");
     }
     this.#hasPiece = true;
+    this.#isQuiet = false;
     if (this.#framing === "chunked") {
       this.#gathered += `${size.toString(16)}\r\n`;
     }

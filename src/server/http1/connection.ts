@@ -129,6 +129,12 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
         if (waited > deadlines.head) this.headBroken("REQUEST_TIMEOUT", this.held.size);
         return;
       case REQUEST:
+        if (this.hasEnded && this.writer.busy) {
+          // The client has most likely left, and only a write can tell.
+          if (!this.writer.isQuiet()) this.since = clock.tick;
+          else if (waited > deadlines.write) socket.destroy();
+          return;
+        }
         // The time that a response takes is the application's affair.
         if (this.body === null || this.paused || this.body.awaitsContinue) return;
         if (waited > deadlines.body || this.body.isBufferedSince(clock.tick - deadlines.bodyTotal)) {

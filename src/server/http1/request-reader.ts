@@ -92,6 +92,7 @@ export abstract class RequestReader implements BodyHost, Peer {
       this.headBroken("MALFORMED_REQUEST", this.held.size);
     } else if (this.phase === REQUEST) {
       const { request } = this.exchange;
+      this.since = this.host.clock.tick;
       if (this.body !== null) this.bodyBroken(httpError("INCOMPLETE_BODY"));
       request!.abort(clientLeft());
     } else if (this.phase < UPGRADING && this.held.bytes === null) {

@@ -135,6 +135,11 @@ export class ResponseWriter implements SenderHost {
     return this.#watch.isStalled(ticks);
   }
 
+  /** True if a body is sent of which nothing came since the last call. */
+  isQuiet(): boolean {
+    return this.#sender?.isQuiet() ?? false;
+  }
+
   bodySent(): void {
     this.#sender = null;
     this.#host.responded(this.#keep);

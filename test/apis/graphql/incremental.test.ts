@@ -367,6 +367,35 @@ describe("@stream", () => {
 });
 
 describe("lists of async iterables", () => {
+  it("A client that leaves is no error of a resolver in the log", async () => {
+    const app = incrementalApp();
+    const errors: string[] = [];
+    const logger: App["logger"] = {
+      debug() {},
+      info() {},
+      warn() {},
+      error: (text) => void errors.push(text),
+      child: () => logger,
+    };
+    app.logger = logger;
+    let finished = false;
+    app.use((request, next) => {
+      request.onFinish(() => void (finished = true));
+      return next();
+    });
+    const server = await serve(app);
+    opened.push(() => server.close());
+    const { started } = seen;
+    const leaving = new AbortController();
+    const init = { signal: leaving.signal, headers: { "content-type": "application/json" } };
+    const gone = request(server, "{ numbers(to: 2000000000) }", {}, init).catch(() => "gone");
+    await expect.poll(() => seen.started).toBe(started + 1);
+    leaving.abort();
+    expect(await gone).toBe("gone");
+    await expect.poll(() => finished, { timeout: 20_000 }).toBe(true);
+    expect(errors).toEqual([]);
+  });
+
   it("A source without an end is ended when a client leaves that takes one result", async () => {
     const server = await served();
     const { started, ended } = seen;

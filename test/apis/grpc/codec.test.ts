@@ -187,6 +187,33 @@ describe("compiled codecs against the library", () => {
     expect([countUnknown(few), countUnknown(many) <= 10_000]).toEqual([10_000, true]);
   });
 
+  describe.each(["proto3", "proto2"])("Many small parts of a message of %s", (syntax) => {
+    const optional = syntax === "proto2" ? "optional" : "";
+    const [type] = loadProto(`
+      syntax = "${syntax}";
+      message Tree { ${optional} string text = 1; repeated Tree list = 2; map<int32, Tree> map = 3; repeated bytes blobs = 4; }
+    `).messages;
+    const tree = codecOf(type!);
+
+    it.each([
+      ["empty messages in a list", 2, Buffer.alloc(0)],
+      ["empty messages in a map", 3, Buffer.from([0x12, 0])],
+      ["entries without a value", 3, Buffer.alloc(0)],
+      ["empty bytes", 4, Buffer.alloc(0)],
+    ])("%s are refused before they fill the memory", (_what, field, part) => {
+      const parts = (count: number): Buffer => Buffer.concat(new Array(count).fill(inField(field, part)));
+      expect(() => tree.decode(parts(1_000_000))).toThrow("too many parts");
+      expect(tree.decode(parts(10_000))).toBeTypeOf("object");
+    });
+
+    it("Empty messages in JSON are refused before they fill the memory, and braces in texts are not", () => {
+      const json = (count: number, part: string): string => `{"list":[${new Array(count).fill(part).join(",")}]}`;
+      expect(() => tree.fromJson(json(1_000_000, "{}"))).toThrow("too many parts");
+      expect(tree.fromJson(json(10_000, "{}"))).toMatchObject({ list: { length: 10_000 } });
+      expect(tree.fromJson(json(1, `{"text":"${'{\\"'.repeat(500_000)}"}`))).toMatchObject({ list: { length: 1 } });
+    });
+  });
+
   it("A map with the key __proto__ has it as its own", () => {
     const bytes = Buffer.concat([
       Buffer.from([0xe2, 0x01, 13, 0x0a, 9]),

@@ -98,7 +98,8 @@ describe("options of MCP", () => {
     expect(await read("notes://friday")).toMatchObject({ text: "notes://friday" });
     expect(await read("files:///a/b.txt")).toMatchObject({ mimeType: "application/json", text: '{"path":"a/b.txt"}' });
     const astray = ["files:///../etc", "files:///a/%2e%2e/etc", "notes://%2e%2e%2fetc", "notes://%00", "notes://%zz"];
-    for (const uri of ["notes://a/b", ...astray]) await expect(read(uri)).rejects.toThrow("there is no such resource");
+    const more = ["notes://a/b", "notes://\0", "files:///a\0", `notes://${"a".repeat(4089)}`];
+    for (const uri of [...more, ...astray]) await expect(read(uri)).rejects.toThrow("there is no such resource");
     await expect(read("slow://it")).rejects.toThrow("The request took too long to handle.");
     const question = {
       ref: { type: "ref/resource" as const, uri: "notes://{day}" },

@@ -174,6 +174,16 @@ describe.each(kinds)("sessions in %s", (_name, options) => {
     }
   });
 
+  it("A promise in a session is refused", async () => {
+    const app = new App();
+    app.enableSessions({ store: new MemorySessionStore() });
+    app.get("/", ({ session }) => {
+      expect(() => session.set("a", { b: Promise.reject(new Error("left")) })).toThrow("result.b is a promise");
+      return session.toJSON();
+    });
+    expect(await (await app.request("/")).json()).toEqual({});
+  });
+
   it("A session key named __proto__ is a plain key", async () => {
     const app = new App().enableSessions(options());
     app.get("/set", (request) => void request.session.set("__proto__", { admin: true }));

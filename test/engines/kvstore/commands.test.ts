@@ -55,6 +55,7 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     await kv.set("user", "{");
     await expect(kv.getJson("user")).rejects.toMatchObject({ name: "KvStoreError", code: "DATA" });
     expect(() => kv.setJson("user", undefined)).toThrow(ValueError);
+    expect(() => kv.setJson("user", { name: Promise.resolve("Ada") })).toThrow("result.name is a promise");
   });
 
   it("incr() and decr() count in whole steps", async () => {

@@ -252,6 +252,7 @@ describe("mistakes", () => {
     const app = makeApp();
     await app.start();
     await expect(app.publish("a", () => {})).rejects.toThrow("a message needs a value that JSON can hold");
+    await expect(app.publish("a", { b: Promise.reject(new Error("left")) })).rejects.toThrow("result.b is a promise");
     await expect(app.publish("a", 1, { headers: { "stoa-group": "x" } })).rejects.toThrow("belong to the framework");
     await expect(app.publish("a", 1, { headers: { "x-a": "a\r\nb" } })).rejects.toThrow("on one line");
     await expect(app.publish("a", 1, { delay: -1 })).rejects.toThrow("option 'delay'");

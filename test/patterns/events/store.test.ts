@@ -164,6 +164,7 @@ describe.each(storeKinds(server))("the event store in %s", (kind) => {
       [{ type: "", data: 1 }, "the type of an event must be a string of 1 to 255 characters"],
       [{ type: "A", data: circular }, 'the data of "A" cannot be written as JSON'],
       [{ type: "A", data: 1n }, 'the data of "A" cannot be written as JSON'],
+      [{ type: "A", data: { a: [Promise.reject(new Error("left"))] } }, "result.a[0] is a promise"],
       [{ type: "A", data: () => 1 }, 'the data of "A" cannot be written as JSON'],
       [{ type: "A", data: { x: "\0" } }, "contains U+0000"],
       [{ type: "A", data: "\ud800" }, "half of a surrogate pair"],

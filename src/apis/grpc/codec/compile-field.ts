@@ -8,6 +8,8 @@ export type Fields = Record<string, unknown>;
 
 /** The functions of one type of messages. */
 export interface MessageCode {
+  /** Memory of an empty message. */
+  readonly size: number;
   /** An empty message. */
   make(): Fields;
   write(writer: WireWriter, message: Fields): void;
@@ -190,7 +192,7 @@ function compileMap(field: Extract<DescField, { fieldKind: "map" }>, codeOf: Cod
         else reader.skip(tagRead);
       }
       reader.end = outer;
-      setEntry(message[name] as Fields, String(entryKey), item === undefined ? empty() : item);
+      setEntry(message[name] as Fields, String(entryKey), item === undefined ? empty(reader) : item);
       return true;
     },
   };
@@ -220,11 +222,16 @@ function keyReader(type: ScalarType): (key: string) => unknown {
   }
 }
 
-function emptyOf(field: DescField, codeOf: CodeOf): () => unknown {
+function emptyOf(field: DescField, codeOf: CodeOf): (reader: WireReader) => unknown {
   const scalar = scalarIn(field);
   if (scalar !== null) return () => scalar.zero;
   const code = codeOf(field.message!);
-  return () => code.make();
+  return (reader) => made(code, reader);
+}
+
+function made(code: MessageCode, reader: WireReader): Fields {
+  reader.take(code.size);
+  return code.make();
 }
 
 function scalarIn(field: DescField): Scalar | null {
@@ -249,7 +256,7 @@ function codedValue(field: DescField, codeOf: CodeOf): Value {
       const end = reader.boundary();
       const outer = reader.end;
       reader.end = end;
-      const message = (before as Fields | undefined) ?? code.make();
+      const message = (before as Fields | undefined) ?? made(code, reader);
       code.read(reader, message, depth + 1);
       reader.end = outer;
       return message;

@@ -1,11 +1,10 @@
 import type { DescField, DescMessage, Message, Registry } from "@bufbuild/protobuf";
-import { WireReader } from "../../../kit/protobuf/wire-reader.js";
 import { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { create, Edition, toBinary } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import { compileField, type FieldCode, type MessageCode, place } from "./compile-field.js";
 import { MessageCodec } from "./message-codec.js";
-import { decodeByLibrary, maxUnknownFields } from "./unknown-fields.js";
+import { boundedReader, decodeByLibrary, emptySize } from "./message-bounds.js";
 
 /** Messages below each other. */
 const maxDepth = 100;
@@ -39,7 +38,7 @@ export class CompiledCodec extends MessageCodec {
 
   override decode(bytes: Uint8Array): unknown {
     const message = this.#code.make();
-    this.#code.read(new WireReader(bytes, maxUnknownFields), message, 0);
+    this.#code.read(boundedReader(bytes), message, 0);
     return message;
   }
 }
@@ -79,6 +78,7 @@ function codeOf(type: DescMessage): MessageCode {
   const byNumber: FieldCode[] = [];
   const { typeName } = type;
   const code: MessageCode = {
+    size: emptySize(type),
     make() {
       const message: Record<string, unknown> = { $typeName: typeName };
       for (const field of fields) field.init?.(message);
@@ -129,6 +129,7 @@ function codeOf(type: DescMessage): MessageCode {
 /** A type that the library reads and writes. */
 function libraryCode(type: DescMessage): MessageCode {
   return {
+    size: emptySize(type),
     make: () => create(type) as unknown as Record<string, unknown>,
     write: (target, message) => target.raw(toBinary(type, create(type, message))),
     read(reader, message) {

@@ -2,7 +2,7 @@ import type { DescMessage, Registry } from "@bufbuild/protobuf";
 import { create, fromJsonString, toBinary, toJsonString } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import type { Codec } from "./codec.js";
-import { decodeByLibrary, maxUnknownFields } from "./unknown-fields.js";
+import { boundedReader, checkJson, decodeByLibrary } from "./message-bounds.js";
 
 /** The codec of any message, by the reflection of @bufbuild/protobuf. */
 export class MessageCodec implements Codec {
@@ -25,7 +25,7 @@ export class MessageCodec implements Codec {
   }
 
   decode(bytes: Uint8Array): unknown {
-    return decodeByLibrary(this.#type, bytes, { unknownLeft: maxUnknownFields });
+    return decodeByLibrary(this.#type, bytes, boundedReader(bytes));
   }
 
   toJson(message: unknown): string {
@@ -33,6 +33,7 @@ export class MessageCodec implements Codec {
   }
 
   fromJson(text: string): unknown {
+    checkJson(this.#type, text);
     return fromJsonString(this.#type, text, { ignoreUnknownFields: true, ...this.#options });
   }
 

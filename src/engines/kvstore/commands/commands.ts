@@ -1,3 +1,4 @@
+import { refusePromises } from "../../../http/json/to-json.js";
 import { show } from "../../../kit/options.js";
 import type { Duration } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
@@ -207,6 +208,7 @@ function lifeOf({ ttl, keepTtl }: SetOptions): Argument[] {
 }
 
 function jsonOf(value: unknown): string {
+  refusePromises(value);
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) throw new ValueError(`setJson() takes a value that JSON can hold, not ${show(value)}`);
   return text;
