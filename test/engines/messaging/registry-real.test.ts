@@ -19,7 +19,11 @@ const record = (...fields: object[]) => ({ type: "record", name: "Order", fields
 const id = { name: "id", type: "string" };
 const total = { name: "total", type: "int", default: 0 };
 const state = { name: "state", type: { type: "enum", name: "State", symbols: ["NEW", "PAID"] }, default: "NEW" };
-const lines = { name: "lines", type: { type: "array", items: { type: "map", values: ["null", "double"] } }, default: [] };
+const lines = {
+  name: "lines",
+  type: { type: "array", items: { type: "map", values: ["null", "double"] } },
+  default: [],
+};
 
 /** The results of Confluent's client. */
 async function judge(...calls: object[]): Promise<unknown[]> {
@@ -27,7 +31,13 @@ async function judge(...calls: object[]): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const child = execFile(python!, [program, url!], (error, stdout) => {
       if (error) reject(error);
-      else resolve(stdout.trim().split("\n").map((line) => JSON.parse(line)));
+      else
+        resolve(
+          stdout
+            .trim()
+            .split("\n")
+            .map((line) => JSON.parse(line)),
+        );
     });
     child.stdin!.end(calls.map((call) => `${JSON.stringify(call)}\n`).join(""));
   });
@@ -44,7 +54,9 @@ async function setRule(name: string, compatibility: string): Promise<void> {
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
 
 describe.skipIf(!url || !python)("a real schema registry and Confluent's client", () => {
-  it("Each reads what the other has written in Avro, with another version of the schema", { timeout: 120_000 }, async () => {
+  it("Each reads what the other has written in Avro, with another version of the schema", {
+    timeout: 120_000,
+  }, async () => {
     const name = uniqueTopic();
     const registry = new SchemaRegistry({ url: url! });
     const older = codecOf(registry.avro(record(id, total)))!;
@@ -52,10 +64,18 @@ describe.skipIf(!url || !python)("a real schema registry and Confluent's client"
     const value = { id: "o2", state: "PAID", lines: [{ a: 1.5, b: null }] };
     const [theirs, ...read] = await judge(
       { kind: "avro", topic: name, schema: record(id, state, lines, total), value: { ...value, total: 3 } },
-      { kind: "avro", topic: name, schema: record(id, state), bytes: base64(await older.encode(name, { id: "o1", total: 7 })) },
+      {
+        kind: "avro",
+        topic: name,
+        schema: record(id, state),
+        bytes: base64(await older.encode(name, { id: "o1", total: 7 })),
+      },
       { kind: "avro", topic: name, schema: record(id, lines), bytes: base64(await newer.encode(name, value)) },
     );
-    expect(read).toEqual([{ id: "o1", state: "NEW" }, { id: "o2", lines: value.lines }]);
+    expect(read).toEqual([
+      { id: "o1", state: "NEW" },
+      { id: "o2", lines: value.lines },
+    ]);
     const bytes = Buffer.from(theirs as string, "base64");
     expect(await newer.decode(name, bytes)).toEqual(value);
     expect(await older.decode(name, bytes)).toEqual({ id: "o2", total: 3 });
@@ -67,7 +87,10 @@ describe.skipIf(!url || !python)("a real schema registry and Confluent's client"
       name: "shop.proto",
       package: "shop",
       syntax: "proto3",
-      messageType: [{ name: "First" }, { name: "Order", field: [field], nestedType: [{ name: "Line", field: [field] }] }],
+      messageType: [
+        { name: "First" },
+        { name: "Order", field: [field], nestedType: [{ name: "Line", field: [field] }] },
+      ],
     });
     const files = createFileRegistry(file, () => undefined);
     const sent = base64(toBinary(FileDescriptorProtoSchema, file));
@@ -86,7 +109,9 @@ describe.skipIf(!url || !python)("a real schema registry and Confluent's client"
 
   it("Each reads what the other has written in JSON", { timeout: 120_000 }, async () => {
     const name = uniqueTopic();
-    const codec = codecOf(new SchemaRegistry({ url: url! }).json(z.object({ id: z.string() }).meta({ title: "Order" })))!;
+    const codec = codecOf(
+      new SchemaRegistry({ url: url! }).json(z.object({ id: z.string() }).meta({ title: "Order" })),
+    )!;
     const schema = { title: "Order", type: "object", properties: { id: { type: "string" } }, required: ["id"] };
     const [theirs, read] = await judge(
       { kind: "json", topic: name, schema, value: { id: "o1" } },
@@ -101,7 +126,12 @@ describe.skipIf(!url || !python)("a real schema registry and Confluent's client"
     const proto = (type: number, text: string) => {
       const field = { name: "id", number: 1, type, label: 1, jsonName: "id" };
       const messageType = [{ name: "Order", field: [field] }];
-      const file = create(FileDescriptorProtoSchema, { name: "a.proto", package: "shop", syntax: "proto3", messageType });
+      const file = create(FileDescriptorProtoSchema, {
+        name: "a.proto",
+        package: "shop",
+        syntax: "proto3",
+        messageType,
+      });
       const source = `syntax = "proto3"; package shop; message Order { ${text} id = 1; }`;
       return registry.protobuf(createFileRegistry(file, () => undefined).getMessage("shop.Order")!, source);
     };
