@@ -14,6 +14,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "./chromium.mjs";
+import confluent from "./confluent.mjs";
 import django from "./django.mjs";
 import elasticmq from "./elasticmq.mjs";
 import kafka from "./kafka.mjs";
@@ -26,6 +27,7 @@ import prometheus from "./prometheus.mjs";
 import promtool from "./promtool.mjs";
 import rabbitmq from "./rabbitmq.mjs";
 import redis from "./redis.mjs";
+import registry from "./registry.mjs";
 import replica from "./replica.mjs";
 import rotel from "./rotel.mjs";
 
@@ -45,6 +47,8 @@ export const services = [
   kafka,
   elasticmq,
   nats,
+  registry,
+  confluent,
 ];
 
 /**

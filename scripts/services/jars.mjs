@@ -14,7 +14,22 @@ const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sto
  * @param {string[]} artifacts as group:artifact:version
  * @param {(line: string) => void} log
  */
-export async function jars(name, artifacts, log) {
+export function jars(name, artifacts, log) {
+  return fromMaven(name, ["dependency:copy-dependencies"], pom(artifacts), log);
+}
+
+/**
+ * The folder with a Java program that comes as an archive. As `jars`.
+ *
+ * @param {string} name
+ * @param {string} artifact as group:artifact:version:type:classifier
+ * @param {(line: string) => void} log
+ */
+export function unpacked(name, artifact, log) {
+  return fromMaven(name, ["dependency:unpack", `-Dartifact=${artifact}`], pom([]), log);
+}
+
+async function fromMaven(name, goal, project, log) {
   await requireProgram("java", ["-version"]);
   const folder = join(cache, name);
   if (existsSync(folder)) return folder;
@@ -23,8 +38,8 @@ export async function jars(name, artifacts, log) {
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(join(cache, "fetch-"));
   try {
-    await writeFile(join(work, "pom.xml"), pom(artifacts));
-    const command = ["-q", "-B", "dependency:copy-dependencies", `-DoutputDirectory=${join(work, "lib")}`];
+    await writeFile(join(work, "pom.xml"), project);
+    const command = ["-q", "-B", ...goal, `-DoutputDirectory=${join(work, "lib")}`];
     const { code, output } = await run("mvn", command, { cwd: work, timeout: 600_000 });
     if (code !== 0) throw new Error(`mvn failed: ${output.trim().split("\n").at(0)}`);
     // Under its name it is there whole or not at all.

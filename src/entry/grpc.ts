@@ -11,14 +11,7 @@ export type {
 export { GrpcChannel } from "../apis/grpc/client/grpc-channel.js";
 export type { GrpcServiceConfig } from "../apis/grpc/client/service-config.js";
 export { GrpcConfig, type GrpcOptions } from "../apis/grpc/config.js";
-export type {
-  GrpcMessage,
-  GrpcValue,
-  MessageInput,
-  MessageOf,
-  MethodKind,
-  ServiceLike,
-} from "../apis/grpc/descriptors.js";
+export type { MethodKind, ServiceLike } from "../apis/grpc/descriptors.js";
 export { GrpcCall, type GrpcProtocol } from "../apis/grpc/grpc-call.js";
 export { GrpcError, type GrpcErrorDetail, type GrpcErrorInit, grpcDetail } from "../apis/grpc/grpc-error.js";
 export type { GrpcState } from "../apis/grpc/grpc-handle.js";
@@ -34,3 +27,4 @@ export type {
   LooseServiceOptions,
 } from "../apis/grpc/service-types.js";
 export { GrpcStatus, type GrpcStatusCode, type GrpcStatusName } from "../apis/grpc/status.js";
+export type { GrpcMessage, GrpcValue, MessageInput, MessageOf } from "../kit/protobuf/message-types.js";

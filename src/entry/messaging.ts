@@ -45,6 +45,12 @@ export { Message } from "../engines/messaging/message.js";
 export type { Messaging } from "../engines/messaging/messaging.js";
 export { type OpenMessagingOptions, openMessaging } from "../engines/messaging/open-messaging.js";
 export type { BatchEntry, Published, PublishedValue, PublishOptions } from "../engines/messaging/publish/outgoing.js";
+export {
+  type AvroSchema,
+  SchemaRegistry,
+  type SchemaRegistryAuth,
+  type SchemaRegistryOptions,
+} from "../engines/messaging/registry/schema-registry.js";
 export type { RequestOptions } from "../engines/messaging/requests.js";
 export { createSqsBroker, type SqsBroker } from "../engines/messaging/sqs/sqs-broker.js";
 export { type Topic, type TopicOptions, topic, type ValueSchema } from "../engines/messaging/topic.js";

@@ -1,6 +1,7 @@
 import { type App, hostOf } from "../app/app.js";
+import { codecOf } from "../engines/messaging/codec.js";
 import type { DeadLetter } from "../engines/messaging/dead-letters.js";
-import { frameworkHeaders } from "../engines/messaging/headers.js";
+import { frameworkHeaders, isTombstone } from "../engines/messaging/headers.js";
 import { MemoryBroker } from "../engines/messaging/memory/memory-broker.js";
 import { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
 import type { DeliverOptions } from "../engines/messaging/messaging.js";
@@ -55,11 +56,15 @@ export class TestMessages {
 
   /** The messages that were published to a topic so far, oldest first. */
   published(topic: AnyTopic): PublishedMessage[] {
+    const codec = codecOf(asTopic(topic).schema);
     return this.#hub.records(asTopic(topic).name).map(({ id, topic, key, headers, body }) => ({
       id,
       topic,
       key,
-      value: decodeValue(body, headers[frameworkHeaders.contentType]),
+      value:
+        codec === null || isTombstone({ headers, body })
+          ? decodeValue(body, headers[frameworkHeaders.contentType])
+          : codec.decode(topic, body),
       headers,
     }));
   }

@@ -1,4 +1,4 @@
-import type { StandardSchema } from "./standard-schema.js";
+import type { JsonSchemaOptions, StandardSchema } from "./standard-schema.js";
 
 /** A JSON Schema (draft 2020-12) that is an object; `true` and `false` stand only inside of one. */
 export interface JsonSchema {
@@ -16,12 +16,13 @@ export function jsonSchemaOf(
   schema: StandardSchema,
   direction: Direction,
   names: ReadonlyMap<unknown, string> = noNames,
+  target: JsonSchemaOptions["target"] = "draft-2020-12",
 ): JsonSchema | undefined {
   const { jsonSchema, vendor } = schema["~standard"];
   if (typeof jsonSchema?.[direction] !== "function") return undefined;
   try {
     const libraryOptions = optionsOf[vendor]?.(names, direction);
-    return jsonSchema[direction]({ target: "draft-2020-12", libraryOptions });
+    return jsonSchema[direction]({ target, libraryOptions });
   } catch {
     return undefined;
   }

@@ -17,7 +17,7 @@ export interface JsonSchemaConverter {
 }
 
 export interface JsonSchemaOptions {
-  readonly target: "draft-2020-12";
+  readonly target: "draft-2020-12" | "draft-07";
   readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { HttpError } from "../../errors/http-error.js";
+import type { MessageInput, MessageLike } from "../../kit/protobuf/message-types.js";
 import { ValueError } from "../../kit/value-error.js";
-import type { MessageInput, MessageLike } from "./descriptors.js";
 import { Metadata, type MetadataInit } from "./metadata.js";
 import { GrpcStatus, type GrpcStatusCode, type GrpcStatusName, httpStatusOf, statusName } from "./status.js";
 

@@ -1,7 +1,8 @@
 import type { Inject, Provided } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
+import type { MessageInput, MessageOf } from "../../kit/protobuf/message-types.js";
 import type { Duration } from "../../kit/time/duration.js";
-import type { MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
+import type { MethodKind, MethodLike, ServiceLike } from "./descriptors.js";
 import type { GrpcCall } from "./grpc-call.js";
 
 type Results<T> = AsyncIterable<T> | Iterable<T>;

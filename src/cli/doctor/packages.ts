@@ -6,11 +6,12 @@ import type { Finding } from "./finding.js";
 /** The features that need an optional package. Which packages there are, and their versions, is in the manifest. */
 const users: Readonly<Record<string, string>> = {
   "@aws-sdk/client-sqs": "enableCloudQueue()",
-  "@bufbuild/protobuf": "enableGrpc()",
+  "@bufbuild/protobuf": "enableGrpc(), messages in Protobuf",
   "@electric-sql/pglite": "a database with the URL pglite:",
   "@opentelemetry/api": "libraries that make spans by the API of OpenTelemetry",
   "@platformatic/kafka": "enableMessaging()",
   amqplib: "enableAmqp()",
+  avsc: "messages in Avro",
   fzstd: "messages of Kafka with zstd before Node 22.15",
   graphql: "enableGraphql()",
   ioredis: "enableKvstore()",

@@ -4,6 +4,7 @@ import { closest, didYouMean } from "../../kit/suggest.js";
 import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
+import { codecOf } from "./codec.js";
 import { Consumer, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { WorkResult } from "./consume/in-flight-message.js";
@@ -174,6 +175,7 @@ export class Messaging {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
     }
     if (settings.transactional) transactional(broker);
+    await codecOf(settings.schema)?.open(declared.name);
     const { logger, home, processed } = this.#parts;
     const inbox = settings.inbox ? this.#inboxFor(owner) : null;
     await inbox?.open();
@@ -242,8 +244,10 @@ export class Messaging {
       const found = fitting.length === 0 ? "no consumer" : "several consumers: name the group";
       throw new ValueError(`the topic '${topic.name}' has ${found}`);
     }
-    // The value may be wrong on purpose: a consumer must stand what others publish.
-    return fitting[0]!.handleOnce(await outgoing({ ...topic, schema: null }, value, rest, null), attempt);
+    const consumer = fitting[0]!;
+    // The value may be wrong on purpose: a consumer must stand what others publish. A codec can only write what is right.
+    const schema = codecOf(consumer.schema) === null ? null : consumer.schema;
+    return consumer.handleOnce(await outgoing({ ...topic, schema }, value, rest, null), attempt);
   }
 
   /**

@@ -9,6 +9,7 @@ import {
   type StandardSchema,
 } from "../../validation/standard-schema.js";
 import { type BrokerName, isBrokerName } from "./broker.js";
+import { codecOf } from "./codec.js";
 
 /** A schema of values: of zod, valibot, arktype and the like, or a model. */
 export type ValueSchema = StandardSchema | BodyValidator;
@@ -54,7 +55,8 @@ const schemaOption: Check = (value) =>
 
 const readOptions = checkedOptions<TopicOptions<never>>({
   schema: schemaOption,
-  reply: schemaOption,
+  reply: (value) =>
+    codecOf(value) === null ? schemaOption(value) : "a schema whose values are JSON: replies have no codec",
   key: is.function,
   broker: isBrokerName,
   description: is.string,

@@ -4,8 +4,10 @@ import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { bodyValidatorSymbol, isBodyValidator } from "../../validation/body-validator.js";
 import { type Issue, toIssues } from "../../validation/issues.js";
+import type { IncomingRecord } from "./broker.js";
+import { codecOf } from "./codec.js";
 import { MessagingError } from "./errors.js";
-import { noValue } from "./headers.js";
+import { frameworkHeaders, isTombstone, noValue } from "./headers.js";
 import type { ValueSchema } from "./topic.js";
 
 export interface EncodedValue {
@@ -42,10 +44,10 @@ export function decodeValue(body: Uint8Array, contentType: string | undefined): 
   }
 }
 
-/** A received value that is not JSON. Another attempt cannot cure it. */
+/** A received value that is not JSON, or not what its schema says. Another attempt cannot cure it. */
 export class UndecodableError extends MessagingError {
-  constructor(cause: unknown) {
-    super("INVALID", "the value is not JSON", { cause });
+  constructor(cause: unknown, reason = "the value is not JSON") {
+    super("INVALID", reason, { cause });
   }
 }
 
@@ -70,6 +72,19 @@ export async function checkOutgoing(
   body: Uint8Array,
 ): Promise<void> {
   await validate(topic, schema, value, body);
+}
+
+/** The value of a received message, decoded and as its schema produces it. */
+export async function readValue(
+  topic: string,
+  schema: ValueSchema,
+  record: Pick<IncomingRecord, "headers" | "body">,
+): Promise<unknown> {
+  const { headers, body } = record;
+  const codec = codecOf(schema);
+  // A tombstone is no value of any format.
+  if (codec !== null) return isTombstone(record) ? null : codec.decode(topic, body);
+  return checkIncoming(topic, schema, decodeValue(body, headers[frameworkHeaders.contentType]), body);
 }
 
 /** The value of a received message as its schema produces it. */

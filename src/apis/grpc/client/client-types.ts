@@ -1,5 +1,6 @@
+import type { GrpcMessage, MessageInput, MessageOf } from "../../../kit/protobuf/message-types.js";
 import type { Duration } from "../../../kit/time/duration.js";
-import type { GrpcMessage, MessageInput, MessageOf, MethodKind, MethodLike, ServiceLike } from "../descriptors.js";
+import type { MethodKind, MethodLike, ServiceLike } from "../descriptors.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
 /** The options of one call. */

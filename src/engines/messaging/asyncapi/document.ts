@@ -2,6 +2,7 @@ import { pascalCase } from "../../../batteries/openapi/operation-id.js";
 import { isAnySchema, SchemaComponents } from "../../../batteries/openapi/schema-components.js";
 import type { JsonSchema } from "../../../validation/json-schema.js";
 import type { BrokerName } from "../broker.js";
+import { codecOf } from "../codec.js";
 import { frameworkHeaders } from "../headers.js";
 import type { ConsumerDefinition } from "../state.js";
 import { asTopic, type Topic, type ValueSchema } from "../topic.js";
@@ -95,7 +96,8 @@ class Channels {
       const payload = isAnySchema(schema) ? this.#components.use(schema, "input", hint) : {};
       name = unused(nameIn(payload) ?? hint, messages);
       known.set(schema, name);
-      messages[name] = { name, contentType: "application/json", payload };
+      const contentType = codecOf(schema) === null ? "application/json" : "application/octet-stream";
+      messages[name] = { name, contentType, payload };
     }
     return { $ref: `#/channels/${channel}/messages/${name}` };
   }

@@ -6,6 +6,7 @@ import { sleep, within } from "../../../kit/time/within.js";
 import type { BrokerConsumer, Delivery, DeliverySink, IncomingRecord, SeekTarget } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { countIn, frameworkHeaders } from "../headers.js";
+import type { ValueSchema } from "../topic.js";
 import { handleAlone, workBatch } from "./batch-work.js";
 import { Batches } from "./batches.js";
 import { acknowledged } from "./conclude.js";
@@ -174,6 +175,10 @@ export class Consumer implements Subscription {
 
   close(): Promise<void> {
     return this.drain(20_000);
+  }
+
+  get schema(): ValueSchema | null {
+    return this.#parts.settings.schema;
   }
 
   /** Runs the handler once with a record that no broker has delivered: for tests. */

@@ -2,12 +2,10 @@ import { Timed } from "../../../kit/time/deadlines.js";
 import { sleep } from "../../../kit/time/within.js";
 import type { Span } from "../../../kit/tracer.js";
 import type { Transaction } from "../../db/database.js";
-import type { IncomingRecord } from "../broker.js";
 import { countIn, frameworkHeaders } from "../headers.js";
 import { Message } from "../message.js";
-import type { ValueSchema } from "../topic.js";
 import { inTraceOf } from "../trace.js";
-import { checkIncoming, decodeValue } from "../values.js";
+import { readValue } from "../values.js";
 import { claimId } from "./claim.js";
 import { conclude, giveBack, type RetryLater, undeliverable } from "./conclude.js";
 import type { HandlerRun } from "./handler.js";
@@ -128,16 +126,8 @@ export function receive(
   const { record } = inFlight.delivery;
   const message = (value?: { readonly value: unknown }): Message =>
     new Message({ topic, record, attempt, tx, held: inFlight.attempt, logger, value });
-  return settings.schema === null ? message() : checked(record, topic, settings.schema).then(message, unfit);
-}
-
-async function checked(
-  record: IncomingRecord,
-  topic: string,
-  schema: ValueSchema,
-): Promise<{ readonly value: unknown }> {
-  const decoded = decodeValue(record.body, record.headers[frameworkHeaders.contentType]);
-  return { value: await checkIncoming(topic, schema, decoded, record.body) };
+  if (settings.schema === null) return message();
+  return readValue(topic, settings.schema, record).then((value) => message({ value }), unfit);
 }
 
 const unfit = (error: unknown): Outcome => failed(markReceived(error));

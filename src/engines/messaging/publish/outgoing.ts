@@ -5,6 +5,7 @@ import { milliseconds } from "../../../kit/time/duration.js";
 import type { Span } from "../../../kit/tracer.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { OutgoingRecord } from "../broker.js";
+import { codecOf } from "../codec.js";
 import { frameworkHeaders, readHeaders } from "../headers.js";
 import type { Topic } from "../topic.js";
 import { injectTrace } from "../trace.js";
@@ -48,6 +49,9 @@ export interface Published {
 
 const nothing: Partial<SettingsOf<typeof publishOptions.fields>> = Object.freeze({});
 
+/** In place of the bytes that a codec makes. */
+const notEncoded = encodeValue(new Uint8Array(0));
+
 /** A record from a value and the options of a publish; throws or rejects what does not fit the topic. */
 export function outgoing(
   topic: Topic,
@@ -58,7 +62,8 @@ export function outgoing(
   const given = options === undefined ? nothing : publishOptions.readGiven([options], `publish('${topic.name}')`);
   const headers = readHeaders(given.headers);
   injectTrace(headers, span);
-  const { body, contentType } = given.tombstone ? tombstone(value) : encodeValue(value);
+  const codec = codecOf(topic.schema);
+  const { body, contentType } = given.tombstone ? tombstone(value) : codec === null ? encodeValue(value) : notEncoded;
   if (given.tombstone) {
     if (given.key == null) throw new ValueError(`a tombstone of '${topic.name}' needs the key that it deletes`);
     headers[frameworkHeaders.contentType] = contentType;
@@ -73,5 +78,8 @@ export function outgoing(
     timestamp: Date.now(),
     delay: milliseconds(given.delay ?? 0),
   };
-  return topic.schema === null ? record : checkOutgoing(topic.name, topic.schema, value, body).then(() => record);
+  if (codec === null) {
+    return topic.schema === null ? record : checkOutgoing(topic.name, topic.schema, value, body).then(() => record);
+  }
+  return given.tombstone ? record : codec.encode(topic.name, value).then((encoded) => ({ ...record, body: encoded }));
 }
