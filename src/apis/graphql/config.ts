@@ -58,6 +58,8 @@ export class GraphQLConfig extends config(
       (given) => subscriptionOptions.read([given]),
       subscriptionOptions.read([]),
     ),
+    /** Serves a subgraph of Apollo Federation 2: `_service`, and `_entities` for types with `@key`. Default false. */
+    federation: option(is.boolean, false),
     /** Lets clients take results in parts, with `@defer` and `@stream`. Default false. */
     incremental: option(is.boolean, false),
     /** Accepts files in multipart requests, as values of the scalar `Upload`. Default false. */
@@ -71,7 +73,12 @@ export class GraphQLConfig extends config(
   },
   {
     order: ["path", "playground", "introspection"],
-    refine(_settings, { schema, typeDefs, resolvers }) {
+    refine(_settings, { schema, typeDefs, resolvers, federation }) {
+      if (schema !== undefined && federation) {
+        throw new ValueError(
+          "option 'federation' in GraphQLConfig goes with typeDefs and app.graphql: a schema brings its own _service",
+        );
+      }
       if (schema !== undefined && (typeDefs !== undefined || resolvers !== undefined)) {
         throw new ValueError("option 'schema' in GraphQLConfig goes without 'typeDefs' and 'resolvers'");
       }

@@ -36,11 +36,15 @@ export interface SubscriptionResolver extends FieldCost {
 
 /**
  * The fields of a type. An interface or union may have `__resolveType(value, context)`, an object type
- * `__isTypeOf(value, context)`.
+ * `__isTypeOf(value, context)`, an entity of a federation `__resolveReference(reference, context)`.
  */
 export interface TypeResolvers {
   readonly [field: string]: FieldResolver | SubscriptionResolver | CostlyResolver;
 }
+
+/** Finds the object of a reference to an entity: `{ __typename, id }`. */
+// biome-ignore lint/suspicious/noExplicitAny: the members are fields of the type, which are typed by texts.
+export type ReferenceResolver<Found = unknown> = (reference: any, context: GraphqlContext, info?: unknown) => Found;
 
 /** A scalar of the application's own. */
 export interface ScalarResolver {

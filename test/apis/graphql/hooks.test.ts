@@ -335,6 +335,34 @@ describe("hooks around subscribe", () => {
     await waiting;
     await expect.poll(() => ended).toBeGreaterThan(0);
   });
+
+  it("A source that comes after the hook has refused the subscription is ended", async () => {
+    let ended = 0;
+    let begin = (): void => {};
+    const source = {
+      [Symbol.asyncIterator]: () => source,
+      next: () => new Promise<IteratorResult<unknown>>(() => {}),
+      return: async () => ({ done: true as const, value: void ended++ }),
+    };
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const app = hookedApp(
+      {
+        subscribe(_operation, next) {
+          void next();
+          throw new ForbiddenError("not you");
+        },
+      },
+      { resolvers: { Subscription: { count: { subscribe: () => begun.then(() => source) } } } },
+    );
+    const server = await serve(app);
+    opened.push(() => server.close());
+    const events = createSseClient({ url: `${server.url}/graphql` });
+    opened.push(() => events.dispose());
+    const refused = await all(events.iterate({ query: "subscription { count(to: 1) }" }));
+    expect([refused[0]?.errors?.[0]?.message, ended]).toEqual(["not you", 0]);
+    begin();
+    await expect.poll(() => ended).toBe(1);
+  });
 });
 
 describe("hooks around resolvers", () => {

@@ -1,6 +1,7 @@
 import { createClient as createSseClient } from "graphql-sse";
 import { createClient } from "graphql-ws";
 import type { App, GraphqlOptions } from "stoa";
+import type { GraphqlHooks } from "stoa/graphql";
 import { serve, type TestServer } from "stoa/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import WebSocket from "ws";
@@ -335,6 +336,14 @@ describe("@stream", () => {
     await expect.poll(() => seen.aborted).toBe(aborted + 1);
   });
 
+  it("A payload has at most 100 items of a list that is there at once", async () => {
+    const letters = () => Array.from({ length: 250 }, () => "a");
+    const server = await served({ resolvers: { ...resolvers, Query: { ...resolvers.Query, letters } } });
+    const payloads = await collect(partsOf(await request(server, "{ letters @stream }")));
+    const sizes = payloads.flatMap(({ incremental = [] }) => incremental.map(({ items }) => items?.length));
+    expect(sizes).toEqual([100, 100, 50]);
+  });
+
   it("A negative number of first items is an error of the field", async () => {
     const response = await request(await served(), "{ letters @stream(initialCount: -1) }");
     expect(await response.json()).toMatchObject({
@@ -440,6 +449,19 @@ describe("results in parts over other protocols", () => {
     await numbers.next();
     await numbers.return?.();
     await expect.poll(() => seen.ended).toBe(ended + 1);
+  });
+
+  it("The parts of a result that a hook does not return are ended", async () => {
+    const execute: GraphqlHooks["execute"] = async (_operation, next) => {
+      await next();
+      return next();
+    };
+    const server = await served({ hooks: { execute } });
+    const { started, ended } = seen;
+    const response = await request(server, "{ numbers(to: 3) @stream(initialCount: 1) }");
+    expect(merged(await collect(partsOf(response))).data).toEqual({ numbers: [1, 2, 3] });
+    expect(seen.started).toBe(started + 2);
+    await expect.poll(() => seen.ended).toBe(ended + 2);
   });
 
   it("A hook around execute sees the first result, and the parts follow it", async () => {

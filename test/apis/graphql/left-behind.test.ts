@@ -8,7 +8,7 @@ describe("promises that execution leaves behind", patient, () => {
     const exit = await program.exited;
     expect({ ...exit, stderr: program.stderr }).toEqual({ code: 0, signal: null, stderr: "" });
     const lines = program.stdout.trim().split("\n");
-    expect(lines).toHaveLength(21);
+    expect(lines).toHaveLength(23);
     expect(lines.filter((line) => line.endsWith(" 0"))).toEqual(lines.slice(16));
   });
 });

@@ -50,6 +50,7 @@ const server = service("postgres");
 
 describe.skipIf(!server)("types of models", () => {
   let app: App;
+  let subgraph: App;
   const sent: string[] = [];
   /** The statements that a function sends, without quotes and in lower case. */
   const statementsOf = async (run: () => Promise<unknown>): Promise<string[]> => {
@@ -96,8 +97,16 @@ describe.skipIf(!server)("types of models", () => {
       .field("label", "String!", ({ title, year }) => `${title} (${year ?? "n.d."})`);
     app.use({ before: (request) => void (request.context.user = request.headers.get("x-user") ?? undefined) });
     await app.start();
+    subgraph = quietApp();
+    hostOf(subgraph).tracer = { start };
+    subgraph.enableDatabase(made.url).enableGraphql({ federation: true });
+    subgraph.graphql.model(Author, { guards: [({ headers }) => headers.get("x-user") !== "nobody"] });
+    subgraph.graphql.model(Tag, { fields: ["name"], filters: [], orders: [] });
+    subgraph.graphql.model(Book, { visible: () => ({ published: true }) });
+    await subgraph.start();
   });
   afterAll(async () => {
+    await subgraph?.stop();
     await app?.stop();
     await drop?.();
   });
@@ -118,6 +127,42 @@ describe.skipIf(!server)("types of models", () => {
       },
     });
     expect(await dataOf(app, '{ book(id: "999") { id } }')).toEqual({ book: null });
+  });
+
+  it("In a federation rows are entities by their primary key, read together and only if they are visible", async () => {
+    const query = `query ($r: [_Any!]!) {
+      _entities(representations: $r) { ... on Book { title author { name } } ... on Author { name } }
+    }`;
+    const r = [
+      ...["1", "6", "2", "999"].map((id) => ({ __typename: "Book", id })),
+      ...["3", "1"].map((id) => ({ __typename: "Author", id })),
+    ];
+    const statements = await statementsOf(async () =>
+      expect(await dataOf(subgraph, query, { r })).toEqual({
+        _entities: [
+          { title: "Book 00", author: { name: "Ann" } },
+          null,
+          { title: "Book 01", author: { name: "Bob" } },
+          null,
+          { name: "Cy" },
+          { name: "Ann" },
+        ],
+      }),
+    );
+    expect(statements.map((text) => /from (\w+)/.exec(text)?.[1]).sort()).toEqual([
+      "graphql_authors",
+      "graphql_authors",
+      "graphql_books",
+    ]);
+    const { body } = await post(subgraph, { query, variables: { r: r.slice(3) } }, { "x-user": "nobody" });
+    expect(body.data).toEqual({ _entities: [null, null, null] });
+    expect(body.errors).toMatchObject([4, 5].map(() => ({ extensions: { status: 403 } })));
+    const [wrong] = await errorsOf(subgraph, query, { r: [{ __typename: "Book", id: "x" }] });
+    expect(wrong).toMatchObject({ message: "id must be a whole number.", path: ["_entities", 0] });
+    const { _service } = (await dataOf(subgraph, "{ _service { sdl } }")) as { _service: { sdl: string } };
+    expect(_service.sdl).toContain('type Book @key(fields: "id") {');
+    expect(_service.sdl).toContain("type PageInfo @shareable {");
+    expect(_service.sdl).toContain("type Tag {");
   });
 
   it("Hidden columns are left out of the type of a model, its filters and its orders", async () => {

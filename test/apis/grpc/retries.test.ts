@@ -153,6 +153,20 @@ describe("retries by a service config, to a server of another implementation", (
     expect(state.previous).toHaveLength(1);
   });
 
+  it("A message that an interceptor gives as a generator is sent with each attempt", async () => {
+    state.failures = 2;
+    async function* changed() {
+      yield { text: "changed" };
+    }
+    const channel = new GrpcChannel(target, {
+      serviceConfig: always(),
+      interceptors: [(_call, next) => next(changed())],
+    });
+    onTestFinished(() => channel.close());
+    expect((await channel.client(Echo).say({ text: "a" })).text).toBe("changed");
+    expect(state.previous).toHaveLength(3);
+  });
+
   it("The server says when a call is repeated, and whether", async () => {
     const client = clientWith(always({ initialBackoff: "1h", maxBackoff: "1h" }));
     Object.assign(state, { failures: 2, pushback: "0" });

@@ -6,6 +6,8 @@ import { didYouMean } from "../../../kit/suggest.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { GraphQLConfig } from "../config.js";
 import { deferDirective, streamDirective } from "../execute/incremental-directives.js";
+import { withEntities } from "../federation/entities.js";
+import { subgraphDocument } from "../federation/subgraph-document.js";
 import {
   buildASTSchema,
   GraphQLEnumType,
@@ -33,7 +35,9 @@ import type { SchemaBuilder } from "./schema-builder.js";
 
 /** The schema of an application, from whichever form it was given in. A mistake in it ends the start. */
 export function buildApplicationSchema(host: Host, config: GraphQLConfig, builder: SchemaBuilder): GraphQLSchema {
-  const made = config.schema === undefined ? fromDefinitions(config, builder) : given(config.schema, builder);
+  const introspection = config.introspection ?? host.env === "development";
+  const made =
+    config.schema === undefined ? fromDefinitions(config, builder, introspection) : given(config.schema, builder);
   const schema = config.incremental ? withIncremental(made) : made;
   const [error] = validateSchema(schema);
   if (error) throw new ValueError(`the GraphQL schema is not valid: ${error.message}`, { cause: error });
@@ -61,11 +65,15 @@ function given(schema: unknown, builder: SchemaBuilder): GraphQLSchema {
   return schema;
 }
 
-function fromDefinitions({ typeDefs, resolvers }: GraphQLConfig, builder: SchemaBuilder): GraphQLSchema {
+function fromDefinitions(
+  { typeDefs, resolvers, federation }: GraphQLConfig,
+  builder: SchemaBuilder,
+  introspection: boolean,
+): GraphQLSchema {
   if (typeDefs.length === 0 && !builder.used) {
     throw new ValueError("enableGraphql() needs a schema, typeDefs, or definitions with app.graphql");
   }
-  addModels(builder);
+  addModels(builder, federation);
   const own = parsed("typeDefs", typeDefs.join("\n"));
   const defined = new Set(
     own.definitions.flatMap((node) =>
@@ -82,16 +90,20 @@ function fromDefinitions({ typeDefs, resolvers }: GraphQLConfig, builder: Schema
     (name) => !names.has(name) && mentions({ kind: own.kind, definitions }, name),
   );
   const extra = parsed("scalars", needed.map((name) => `"${scalars[name]!.description}" scalar ${name}`).join("\n"));
+  const all = [...definitions, ...extra.definitions];
+  const subgraph = federation ? subgraphDocument(all) : null;
   let schema: GraphQLSchema;
   try {
-    schema = buildASTSchema({ kind: own.kind, definitions: [...definitions, ...extra.definitions] });
+    schema = buildASTSchema({ kind: own.kind, definitions: subgraph?.definitions ?? all });
   } catch (error) {
-    throw new ValueError(`the GraphQL schema is not valid: ${(error as Error).message}`, { cause: error });
+    const { message } = error as Error;
+    const cure = message.includes('directive "@key"') ? " Set federation: true." : "";
+    throw new ValueError(`the GraphQL schema is not valid: ${message}${cure}`, { cause: error });
   }
   for (const name of needed) attachScalar(schema.getType(name) as GraphQLScalarType, scalars[name]!);
   attach(schema, builder.resolvers());
   attach(schema, resolvers);
-  return schema;
+  return subgraph ? withEntities(schema, subgraph, introspection) : schema;
 }
 
 function parsed(what: string, text: string): DocumentNode {
@@ -139,6 +151,7 @@ function attachFields(
   for (const [name, given] of Object.entries(members)) {
     if (name === "__resolveType" && !isObjectType(type)) type.resolveType = given as never;
     else if (name === "__isTypeOf" && isObjectType(type)) type.isTypeOf = given as never;
+    else if (name === "__resolveReference") type.extensions = { ...type.extensions, resolveReference: given };
     else {
       const field = fields[name];
       if (!field)

@@ -26,6 +26,12 @@ function splitDefault(text: string): [type: string, value: string] {
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
+/** A directive as it stands in a definition: `@tag(name: "a")`. */
+export function directiveText(owner: string, text: unknown): string {
+  if (typeof text === "string" && /^@[_A-Za-z]/.test(text)) return text;
+  throw new ValueError(`${owner} needs a directive such as "@shareable", not ${show(text)}`);
+}
+
 /** A description before a definition. */
 export function describe(text: string | undefined): string {
   return text === undefined ? "" : `${JSON.stringify(text)}\n`;

@@ -5,8 +5,8 @@ import { is, isPlainObject } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { GraphqlContext } from "../context.js";
 import { type ResolverOptions, resolver } from "../resolver.js";
-import type { FieldCost, FieldResolver, TypeResolvers } from "../schema-like.js";
-import { checkName, describe, typeText } from "./names.js";
+import type { FieldCost, FieldResolver, ReferenceResolver, TypeResolvers } from "../schema-like.js";
+import { checkName, describe, directiveText, typeText } from "./names.js";
 import type { ArgumentsOf, Result, Shape, TypeGiven, TypeUse } from "./text-types.js";
 
 /** The options of a field with a resolver. */
@@ -19,9 +19,13 @@ export interface FieldOptions<T extends TypeGiven, A extends Shape, I extends In
   readonly description?: string;
   /** The reason why clients should use something else. */
   readonly deprecated?: string;
+  /** Directives of the field: `["@shareable"]`. */
+  readonly directives?: readonly string[];
 }
 
 type NoShape = Record<never, never>;
+
+type Found<Source> = Source | null | undefined;
 
 /** A field of a type, as it stands in the schema. */
 export interface FieldDefinition {
@@ -35,6 +39,9 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
   readonly name: string;
   readonly #description: string | undefined;
   readonly #fields = new Map<string, FieldDefinition>();
+  readonly #directives: string[] = [];
+  /** By the fields of the key. */
+  readonly #references: Record<string, ReferenceResolver> = {};
 
   constructor(name: string, description?: string) {
     this.name = checkName("a type", name);
@@ -86,6 +93,30 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
     return this.#fields.has(name);
   }
 
+  /**
+   * Makes the type an entity of a federation: `key("id", ({ id }, context) => ...)`. Without a function the reference itself,
+   * `{ id }`, is the object.
+   */
+  key(fields: string, resolve?: ReferenceResolver<Found<Source> | Promise<Found<Source>>>): this {
+    if (is.text(fields) !== undefined) throw new ValueError(`key() of ${this.name} needs the names of fields`);
+    if (resolve !== undefined && typeof resolve !== "function") {
+      throw new ValueError(`key() of ${this.name} takes fields and a function`);
+    }
+    if (resolve) this.#references[fields] = resolve;
+    return this.directive(`@key(fields: ${JSON.stringify(fields)})`);
+  }
+
+  /** @internal */
+  hasKey(fields: string): boolean {
+    return Object.hasOwn(this.#references, fields);
+  }
+
+  /** Adds a directive to the type: `directive("@shareable")`. */
+  directive(text: string): this {
+    this.#directives.push(directiveText(this.name, text));
+    return this;
+  }
+
   /** @internal */
   add(name: string, definition: FieldDefinition): this {
     if (this.#fields.has(name)) throw new ValueError(`the field ${this.name}.${name} is defined already`);
@@ -97,7 +128,7 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
   definition(keyword = "type"): string {
     if (this.#fields.size === 0 && keyword !== "type") return "";
     const lines = [...this.#fields.values()].map(({ text }) => `  ${text.replaceAll("\n", "\n  ")}`);
-    return `${describe(this.#description)}${keyword} ${this.name} {\n${lines.join("\n")}\n}\n`;
+    return `${describe(this.#description)}${[keyword, this.name, ...this.#directives].join(" ")} {\n${lines.join("\n")}\n}\n`;
   }
 
   /** @internal */
@@ -105,7 +136,9 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
     const all = [...this.#fields].flatMap(([name, { resolve, cost }]) =>
       resolve ? [[name, cost ? { ...cost, resolve } : resolve] as const] : [],
     );
-    return Object.fromEntries(all);
+    const references =
+      Object.keys(this.#references).length > 0 ? { __resolveReference: this.#references as never } : {};
+    return { ...Object.fromEntries(all), ...references };
   }
 }
 
@@ -116,6 +149,7 @@ const readFieldOptions = checkedOptions<AnyFieldOptions>({
   args: (value) => (isPlainObject(value) ? undefined : "an object of types by name"),
   description: is.string,
   deprecated: is.text,
+  directives: is.strings,
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard")),
   inject: is.object,
   cost: is.number(0),
@@ -134,8 +168,9 @@ export function readField(type: string, name: string, given: unknown, resolve: F
   );
   const deprecated =
     options.deprecated === undefined ? "" : ` @deprecated(reason: ${JSON.stringify(options.deprecated)})`;
+  const directives = (options.directives ?? []).map((each) => ` ${directiveText(owner, each)}`).join("");
   const signature = `${name}${args.length > 0 ? `(${args.join(", ")})` : ""}`;
-  const text = `${describe(options.description)}${signature}: ${typeText(owner, options.type as TypeGiven)}${deprecated}`;
+  const text = `${describe(options.description)}${signature}: ${typeText(owner, options.type as TypeGiven)}${deprecated}${directives}`;
   const { guards, inject, cost, size } = options;
   const priced =
     cost === undefined && size === undefined

@@ -1,6 +1,6 @@
 import type { GraphQLSchema, OperationDefinitionNode } from "graphql";
 import { GraphQLError } from "../graphql-js.js";
-import { splitFields } from "./complete.js";
+import { splitFields } from "./complete-object.js";
 import { Delivery } from "./delivery.js";
 import type { DocumentPlan } from "./document-plan.js";
 import { executeFields, executeSerially, textOf } from "./execute-fields.js";

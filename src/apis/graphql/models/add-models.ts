@@ -5,6 +5,7 @@ import { refuseView } from "../../../orm/compile/write.js";
 import type { ColumnMeta, RelationMeta } from "../../../orm/meta.js";
 import { versionColumn } from "../../../orm/run/version.js";
 import type { SchemaBuilder } from "../build/schema-builder.js";
+import { resolver } from "../resolver.js";
 import type { FieldResolver } from "../schema-like.js";
 import { columnReader, columnType } from "./columns.js";
 import type { ExposedModel } from "./exposed-model.js";
@@ -14,13 +15,16 @@ import { type ListArguments, type PageArguments, Rows } from "./rows.js";
 import { Input, type Target, Writes } from "./writes.js";
 
 /** Completes the types of models, at start: all of them are known, and each can show its relations to the others. */
-export function addModels(builder: SchemaBuilder): void {
+export function addModels(builder: SchemaBuilder, federation: boolean): void {
   const models = builder.models;
   if (models.length === 0) return;
   const types = new Map<unknown, ModelType>();
   for (const exposed of models) types.set(exposed.model.meta, new ModelType(builder, exposed, types));
-  if (!builder.has("PageInfo")) builder.define("PageInfo", pageInfo);
+  // Each subgraph with models has it.
+  const shared = federation ? "type PageInfo @shareable" : "type PageInfo";
+  if (!builder.has("PageInfo")) builder.define("PageInfo", pageInfo.replace("type PageInfo", shared));
   for (const type of types.values()) type.addColumns();
+  if (federation) for (const type of types.values()) type.addKey();
   for (const type of types.values()) type.addRelationsAndQueries();
 }
 
@@ -75,6 +79,17 @@ class ModelType {
       refuseView(model.meta);
       this.#addMutation(kind, mutation);
     }
+  }
+
+  /** Rows are entities, found by their primary key, all of an operation at once. */
+  addKey(): void {
+    const { model, options, type } = this.#exposed;
+    const { attribute } = model.meta.primaryKey[0]!;
+    if (!this.#columns.has(attribute) || type.hasKey(attribute)) return;
+    const find = resolver<Record<string, unknown>>({ guards: options.guards ?? [] }, (reference, _args, context) =>
+      this.#rows.one(context, reference[attribute]),
+    );
+    type.key(attribute, (reference, context) => find(reference, {}, context) as Promise<object | null>);
   }
 
   #isShown(name: string): boolean {

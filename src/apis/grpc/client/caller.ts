@@ -7,12 +7,12 @@ import type { MethodKind, ServiceLike } from "../descriptors.js";
 import { intercept } from "../interceptor.js";
 import { Metadata } from "../metadata.js";
 import { loadProto } from "../proto/load.js";
+import type { CalledMethod } from "./call-attempt.js";
 import type { ChannelSettings } from "./channel-options.js";
 import type { CallOptions, GrpcClientCall, LooseClientOptions, Outgoing } from "./client-types.js";
 import { Connection } from "./connection.js";
 import { type Picker, PickFirst } from "./pick-first.js";
 import { RoundRobin } from "./round-robin.js";
-import type { CalledMethod } from "./run-call.js";
 import { runCall } from "./run-call.js";
 
 /** The part of a channel that needs node:http2 and @bufbuild/protobuf. */

@@ -1,10 +1,11 @@
+import { GrpcError } from "../grpc-error.js";
 import type { Outgoing } from "./client-types.js";
 
 /** Bytes of one call that are kept for further attempts. */
 const maxKept = 1_048_576;
 
-/** The messages of a stream as frames. Each attempt iterates them from the first one, while they are few enough to be kept. */
-export class KeptFrames implements AsyncIterable<Uint8Array> {
+/** The messages of a stream as frames. Each attempt reads them from the first one, while they are few enough to be kept. */
+export class KeptFrames {
   readonly #source: AsyncIterator<unknown> | Iterator<unknown>;
   readonly #encode: (message: unknown) => Promise<Uint8Array>;
   /** By their place; null is the end. */
@@ -21,11 +22,17 @@ export class KeptFrames implements AsyncIterable<Uint8Array> {
     return this.#bytes <= maxKept;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  /** When frames are not kept any more, they go to one reader: `commit` says if it is this one. Others end with an error. */
+  async *read(commit: () => boolean): AsyncGenerator<Uint8Array> {
+    const check = (): void => {
+      if (!this.complete && !commit()) throw new GrpcError("CANCELLED", "the messages went to another attempt");
+    };
     for (let i = 0; ; i++) {
+      check();
       let frame = this.#frames.get(i);
       if (frame === undefined) this.#frames.set(i, (frame = this.#take()));
       const taken = await frame;
+      check();
       if (!this.complete) this.#frames.clear();
       if (taken === null) return;
       yield taken;

@@ -12,6 +12,8 @@ export interface RetryPolicy {
   readonly codes: ReadonlySet<number>;
   /** True if only calls are repeated that the server has not begun or that are idempotent. */
   readonly onlySafe: boolean;
+  /** Time after which a further attempt begins beside those that run; null for one attempt at a time. */
+  readonly hedgeAfter: number | null;
 }
 
 /** The state of an attempt that has failed. */
@@ -30,6 +32,7 @@ export class Retries {
   previous = 0;
   #sincePushback = 0;
   #repeatedUnseen = false;
+  #forbidden = false;
 
   constructor(
     private readonly policy: RetryPolicy,
@@ -62,6 +65,20 @@ export class Retries {
     }
     return backoff(this.#sincePushback++, first, longest, factor, jitter);
   }
+
+  /** True if a further attempt can begin beside those that run. */
+  get mayHedge(): boolean {
+    return !this.#forbidden && !this.throttle?.isEmpty && this.previous + 1 < this.policy.attempts;
+  }
+
+  /** Milliseconds before the next attempt, when one beside others has failed; null for none, "fatal" if the call is over. */
+  hedgeAfterFailure(error: unknown): number | "fatal" | null {
+    if (!(error instanceof GrpcError) || !this.policy.codes.has(error.grpcCode)) return "fatal";
+    this.throttle?.failed();
+    const pushback = readPushback(error);
+    if (pushback === "never") this.#forbidden = true;
+    return this.mayHedge ? ((pushback as number | null) ?? 0) : null;
+  }
 }
 
 /** Stops retries while many calls fail. One for all calls of a channel. */
@@ -82,6 +99,10 @@ export class RetryThrottle {
   /** True if the call must not be repeated. */
   failed(): boolean {
     this.#tokens = Math.max(0, this.#tokens - 1);
+    return this.isEmpty;
+  }
+
+  get isEmpty(): boolean {
     return this.#tokens <= this.#most / 2;
   }
 }

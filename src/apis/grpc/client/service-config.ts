@@ -18,6 +18,10 @@ const isStatus: Check<GrpcStatusName | GrpcStatusCode> = (value) =>
 const isStatuses: Check<readonly (GrpcStatusName | GrpcStatusCode)[]> = (value) =>
   Array.isArray(value) && value.length === 0 ? "a list of at least one status" : is.list(isStatus)(value);
 
+function codesOf(given: readonly (GrpcStatusName | GrpcStatusCode)[]): ReadonlySet<number> {
+  return new Set(given.map((status) => (typeof status === "string" ? GrpcStatus[status] : status)));
+}
+
 const inMilliseconds = (given: Duration): number => seconds(given) * 1000;
 
 /** Its length is one byte on the wire. */
@@ -34,10 +38,16 @@ const retryOptions = options("retryPolicy", {
   /** The factor by which the time grows with each attempt. */
   backoffMultiplier: option.required(is.number(0.001)),
   /** Statuses after which a call is repeated. */
-  retryableStatusCodes: option.required(
-    isStatuses,
-    (given) => new Set(given.map((status) => (typeof status === "string" ? GrpcStatus[status] : status))),
-  ),
+  retryableStatusCodes: option.required(isStatuses, codesOf),
+});
+
+const hedgingOptions = options("hedgingPolicy", {
+  /** Attempts, with the first; more than 5 count as 5. */
+  maxAttempts: option.required(is.integer(2), (given) => Math.min(given, mostAttempts)),
+  /** Time without a response after which the next attempt begins. Default 0: all begin at once. */
+  hedgingDelay: option.made(isDuration(), inMilliseconds, 0),
+  /** Statuses after which the other attempts continue, and the next one begins. Any other ends the call. */
+  nonFatalStatusCodes: option.made(is.list(isStatus), codesOf, new Set() as ReadonlySet<number>),
 });
 
 const nameOptions = options("name", {
@@ -52,6 +62,8 @@ type GivenPolicy = {
   readonly [K in keyof OptionsOf<typeof retryOptions.fields>]-?: NonNullable<OptionsOf<typeof retryOptions.fields>[K]>;
 };
 
+type GivenHedging = OptionsOf<typeof hedgingOptions.fields> & { readonly maxAttempts: number };
+
 const methodOptions = options("methodConfig", {
   /** The methods: `{ service, method }`, `{ service }` for all of a service, `{}` for all. The most exact one holds. */
   name: option.required<readonly MethodName[], string[]>(is.list(is.object), (given) => given.map(keyOf)),
@@ -61,6 +73,12 @@ const methodOptions = options("methodConfig", {
   retryPolicy: option.made(
     is.object as Check<GivenPolicy>,
     (given) => retryPolicyOf(retryOptions.read([given])),
+    undefined as RetryPolicy | undefined,
+  ),
+  /** Sends a call several times, a bit after each other, and takes the first response. In place of `retryPolicy`. */
+  hedgingPolicy: option.made(
+    is.object as Check<GivenHedging>,
+    (given) => hedgingPolicyOf(hedgingOptions.read([given])),
     undefined as RetryPolicy | undefined,
   ),
 });
@@ -148,12 +166,18 @@ function keyOf(name: MethodName): string {
   return `${service}/${method}`;
 }
 
-function byName(configs: readonly (MethodConfig & { readonly name: readonly string[] })[]): Map<string, MethodConfig> {
+interface GivenMethod extends MethodConfig {
+  readonly name: readonly string[];
+  readonly hedgingPolicy?: RetryPolicy | undefined;
+}
+
+function byName(configs: readonly GivenMethod[]): Map<string, MethodConfig> {
   const all = new Map<string, MethodConfig>();
-  for (const config of configs) {
-    for (const key of config.name) {
+  for (const { name, timeout, retryPolicy, hedgingPolicy } of configs) {
+    if (retryPolicy && hedgingPolicy) throw new ValueError("methodConfig has either retryPolicy or hedgingPolicy");
+    for (const key of name) {
       if (all.has(key)) throw new ValueError(`methodConfig has the name ${show(key)} twice`);
-      all.set(key, config);
+      all.set(key, { timeout, retryPolicy: retryPolicy ?? hedgingPolicy });
     }
   }
   return all;
@@ -169,5 +193,11 @@ function retryPolicyOf(given: ReturnType<typeof retryOptions.read>): RetryPolicy
     jitter: 1 / 3,
     codes: given.retryableStatusCodes,
     onlySafe: false,
+    hedgeAfter: null,
   };
+}
+
+function hedgingPolicyOf(given: ReturnType<typeof hedgingOptions.read>): RetryPolicy {
+  const { maxAttempts: attempts, nonFatalStatusCodes: codes, hedgingDelay: hedgeAfter } = given;
+  return { attempts, codes, hedgeAfter, first: 0, longest: 0, factor: 1, jitter: 0, onlySafe: false };
 }
