@@ -35,6 +35,7 @@ it("An application loads only the modules that every application needs", async (
     /^src\/batteries\/(rate-limit\/rate-limit|circuit-breaker\/circuit-breaker)/,
     /^src\/(validation\/(validate|coerce|response)\.ts|websocket\/(endpoint|channel|frame)|batteries\/live\/(overview|live-server|add-live-page)|console\/(page|style|add-section))/,
     /^src\/apis\/mcp\/(server|methods|exchange|catalog|call|call-request|streams|bus|sessions|start|results|schemas|oauth|content)\.ts/,
+    /^src\/migrations\/(migrator|executor|plan|graph|files)/,
     /^src\/(errors\/pages\/(development-page|page-style)|http\/(web|files\/(send-file|open-file))\.ts|batteries\/health\/run-check|orm\/query)/,
   ];
   expect(modules.filter((id) => onDemand.some((pattern) => pattern.test(id)))).toEqual([]);
