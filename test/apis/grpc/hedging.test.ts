@@ -186,10 +186,8 @@ describe("hedging by a service config", () => {
   });
 
   it("A method is repeated or hedged, not both", () => {
-    const retryPolicy = {
-      ...{ maxAttempts: 2, initialBackoff: "1s", maxBackoff: "1s", backoffMultiplier: 1 },
-      retryableStatusCodes: ["UNAVAILABLE" as const],
-    };
+    const backoff = { initialBackoff: "1s", maxBackoff: "1s", backoffMultiplier: 1 } as const;
+    const retryPolicy = { ...backoff, maxAttempts: 2, retryableStatusCodes: ["UNAVAILABLE" as const] };
     const methodConfig = [{ name: [{}], retryPolicy, hedgingPolicy: { maxAttempts: 2 } }];
     expect(() => new GrpcChannel("localhost:1", { serviceConfig: { methodConfig } })).toThrow("either");
   });

@@ -136,7 +136,7 @@ export class ObjectType<Source> implements TypeUse<Source | null> {
     const all = [...this.#fields].flatMap(([name, { resolve, cost }]) =>
       resolve ? [[name, cost ? { ...cost, resolve } : resolve] as const] : [],
     );
-    const references =
+    const references: Record<string, FieldResolver> =
       Object.keys(this.#references).length > 0 ? { __resolveReference: this.#references as never } : {};
     return { ...Object.fromEntries(all), ...references };
   }
