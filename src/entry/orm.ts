@@ -90,7 +90,7 @@ export type {
   UniqueMeta,
   ViewMeta,
 } from "../orm/meta.js";
-export { Model, type ModelClass, type ModelInstance, type RowClass, type RowInstance } from "../orm/model/model.js";
+export { Model, type ModelClass, type ModelInstance } from "../orm/model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions, ViewOptions } from "../orm/model/options.js";
 export { type RefreshOptions, View, type ViewClass, type ViewInstance } from "../orm/model/view.js";
 export { type ListOptions, type ListRouteOptions, listOptions } from "../orm/query/list-options.js";

@@ -36,8 +36,8 @@ import { declare } from "./declarations.js";
 import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readModelOptions } from "./options.js";
 
-/** The methods of every row that was read. */
-export interface RowInstance<F, Table extends string = string> {
+/** The methods of every model instance. */
+export interface ModelInstance<F, Table extends string = string> {
   // The next three are known to the compiler only. They are published: without them a model has no fields.
   /** The fields of the model. */
   readonly [fieldsOf]?: F;
@@ -47,22 +47,18 @@ export interface RowInstance<F, Table extends string = string> {
   readonly [presence]: "loaded";
   /** The primary key; a list for a composite one. */
   readonly pk: PrimaryKey<F>;
-  /** Reads all columns of the row again. */
-  refresh(): Promise<this>;
-  /** Returns the related rows of a to-many relation, to query, add and remove them. */
-  related<K extends ToManyNames<F>>(name: K): RelatedSet<TargetOf<F[K]>>;
-  toJSON(): Record<string, unknown>;
-  [toResponseSymbol](request: Request): Response;
-}
-
-/** The methods of every model instance. */
-export interface ModelInstance<F, Table extends string = string> extends RowInstance<F, Table> {
   /** Inserts a new row, or updates the changed columns; with `related` also rows of its to-many relations. */
   save(options?: Omit<SaveOptions, "related"> & { readonly related?: RelatedChanges<F> | undefined }): Promise<this>;
   /** Deletes the row; softly if the model has `softDelete()`. */
   delete(): Promise<void>;
   hardDelete(): Promise<void>;
   restore(): Promise<this>;
+  /** Reads all columns of the row again. */
+  refresh(): Promise<this>;
+  /** Returns the related rows of a to-many relation, to query, add and remove them. */
+  related<K extends ToManyNames<F>>(name: K): RelatedSet<TargetOf<F[K]>>;
+  toJSON(): Record<string, unknown>;
+  [toResponseSymbol](request: Request): Response;
 }
 
 type RelationProperty<Field> =
@@ -79,19 +75,28 @@ export type ModelProperties<F> = ColumnValues<F> & { [K in RelationNames<F>]: Re
 
 type Instance<F, Table extends string> = ModelInstance<F, Table> & ModelProperties<F>;
 
-/** The static members of every class whose instances are rows. */
-export interface RowClass<Row> {
+/** The class that `Model` returns; models extend it. */
+export interface ModelClass<F, Table extends string = string> {
+  new (values?: Partial<CreateInput<Instance<F, Table>>>): Instance<F, Table>;
   /** The compiler finds the instances of a relation here. */
-  readonly prototype: Row;
+  readonly prototype: Instance<F, Table>;
   /** A queryset of all rows: the start of every query. */
-  readonly objects: QuerySet<Row>;
+  readonly objects: QuerySet<Instance<F, Table>>;
   /** The model's metadata: columns, relations, indexes. */
   readonly meta: ModelMeta;
   /** Thrown by `get` if no row matches; each model has its own class. */
   readonly DoesNotExist: typeof DoesNotExist;
   readonly MultipleObjectsReturned: typeof MultipleObjectsReturned;
+  /** Reads the bodies of a route with `{ body: Book }`. */
+  [bodyValidatorSymbol](bytes: Uint8Array, limit?: number): BodyResult<FieldsBody<F>>;
   /** Describes the model in documents. */
   [jsonSchemaSymbol](direction: "input" | "output"): NamedJsonSchema;
+  /** Registers a hook that runs before or after instances are saved or deleted. Returns a function that removes it. */
+  on<C extends abstract new (...args: never[]) => unknown>(
+    this: C,
+    event: HookEvent,
+    hook: (instance: InstanceType<C>, context: HookContext) => unknown,
+  ): () => void;
   /** Runs SQL and returns its rows as instances: `` Book.raw(sql`select * from books where ...`) ``. */
   raw<C extends abstract new (...args: never[]) => unknown>(
     this: C,
@@ -99,19 +104,6 @@ export interface RowClass<Row> {
     params?: readonly unknown[],
     options?: { readonly using?: Queries },
   ): Promise<InstanceType<C>[]>;
-}
-
-/** The class that `Model` returns; models extend it. */
-export interface ModelClass<F, Table extends string = string> extends RowClass<Instance<F, Table>> {
-  new (values?: Partial<CreateInput<Instance<F, Table>>>): Instance<F, Table>;
-  /** Reads the bodies of a route with `{ body: Book }`. */
-  [bodyValidatorSymbol](bytes: Uint8Array, limit?: number): BodyResult<FieldsBody<F>>;
-  /** Registers a hook that runs before or after instances are saved or deleted. Returns a function that removes it. */
-  on<C extends abstract new (...args: never[]) => unknown>(
-    this: C,
-    event: HookEvent,
-    hook: (instance: InstanceType<C>, context: HookContext) => unknown,
-  ): () => void;
 }
 
 /**

@@ -1,18 +1,23 @@
 import type { Queries } from "../../engines/db/database.js";
 import { checkOption, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import type { jsonSchemaSymbol } from "../../validation/body-validator.js";
 import { connectionFor } from "../database.js";
 import type { readOnlyRows, WithKey } from "../fields/types.js";
 import type { ViewMeta } from "../meta.js";
+import type { QuerySet } from "../query/queryset.js";
 import { BaseModel } from "./base-model.js";
 import { declare } from "./declarations.js";
-import { checkNames, type ModelProperties, type RowClass, type RowInstance } from "./model.js";
+import { checkNames, type ModelClass, type ModelInstance, type ModelProperties } from "./model.js";
 import { readViewOptions, type ViewOptions } from "./options.js";
 
-/** The methods of a row of a view. */
-export interface ViewInstance<F, Table extends string = string> extends RowInstance<F, Table> {
+/** The methods of a row of a view: those of a model's instance that read. */
+export interface ViewInstance<F, Table extends string = string>
+  extends Omit<ModelInstance<F, Table>, "save" | "delete" | "hardDelete" | "restore" | "refresh"> {
   /** Known to the compiler only: rows of views cannot be written. */
   readonly [readOnlyRows]: true;
+  /** Reads all columns of the row again. */
+  refresh(): Promise<this>;
 }
 
 export interface RefreshOptions {
@@ -24,11 +29,19 @@ export interface RefreshOptions {
 type Instance<F, Table extends string> = ViewInstance<F, Table> & Readonly<ModelProperties<F>>;
 
 /** The class that `View` returns; views extend it. */
-export interface ViewClass<F, Table extends string = string> extends RowClass<Instance<F, Table>> {
+// No common base with ModelClass: the compiler would resolve the rows of every model together with its class.
+export interface ViewClass<F, Table extends string = string>
+  extends Pick<ModelClass<F, Table>, ReadingMembers | typeof jsonSchemaSymbol> {
   new (): Instance<F, Table>;
+  /** The compiler finds the instances of a relation here. */
+  readonly prototype: Instance<F, Table>;
+  /** A queryset of all rows: the start of every query. */
+  readonly objects: QuerySet<Instance<F, Table>>;
   /** Computes the rows of a materialized view again. */
   refresh(options?: RefreshOptions): Promise<void>;
 }
+
+type ReadingMembers = "meta" | "DoesNotExist" | "MultipleObjectsReturned" | "raw";
 
 /** Creates the base class of a view: a model whose rows are read only. Migrations create it with the rows of `as`. */
 export function View<
