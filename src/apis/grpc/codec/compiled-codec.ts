@@ -3,8 +3,8 @@ import { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { create, Edition, toBinary } from "../protobuf.js";
 import { prefixLength } from "../wire/frames.js";
 import { compileField, type FieldCode, type MessageCode, place } from "./compile-field.js";
-import { MessageCodec } from "./message-codec.js";
 import { boundedReader, decodeByLibrary, emptySize } from "./message-bounds.js";
+import { MessageCodec } from "./message-codec.js";
 
 /** Messages below each other. */
 const maxDepth = 100;
