@@ -1,8 +1,9 @@
 /**
  * The kinds of failures.
- * - UNREACHABLE: there is no connection to the broker, or it broke. Held back and tried again until the time is up.
+ * - UNREACHABLE: there is no connection to the broker, or it broke. Held back and tried again until the time is up. Not held
+ *   back if it is the schema registry.
  * - TIMEOUT: no confirmation within the time. The broker may have the message all the same.
- * - REFUSED: the broker replied with an error.
+ * - REFUSED: the broker or the schema registry replied with an error.
  * - UNKNOWN_TOPIC: the topic does not exist, or no queue would receive the message.
  * - TOO_LARGE: the message is larger than the broker takes.
  * - INVALID: a value does not fit the schema of its topic, or is not JSON.

@@ -194,7 +194,7 @@ describe("a schema registry", () => {
         topic("b", {
           schema: registry.json({ "~standard": { version: 1, vendor: "x", validate: () => ({ value: 1 }) } }),
         }),
-        1,
+        1 as never,
       ),
     ).rejects.toThrow("has no JSON Schema");
     await expect(registry.register(topic("plain"))).rejects.toThrow("no schema of a registry");

@@ -22,6 +22,7 @@ export interface CodecSettings {
 /** The codec of one schema. Its library is loaded when it is first used. */
 export class RegistryCodec implements ValueCodec {
   #format: Format | null = null;
+  #loading: Promise<Format> | null = null;
   readonly #ids = new Remembered<string, number>(mostSubjects);
 
   constructor(
@@ -74,8 +75,9 @@ export class RegistryCodec implements ValueCodec {
     await (await this.#load()).write("", value);
   }
 
-  async #load(): Promise<Format> {
-    return (this.#format ??= await this.loadFormat());
+  #load(): Promise<Format> {
+    this.#loading ??= this.loadFormat().then((format) => (this.#format = format));
+    return this.#loading;
   }
 
   #subject(topic: string, { name }: Format): string {
