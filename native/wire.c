@@ -31,8 +31,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -54,7 +56,12 @@
 #define RING_RESULTS 4096
 #define MAX_SENDS 64 // in one system call
 #define MAX_MEMORY (1 << 28)
-#define INTERFACE 3 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
+#define MAX_FILE (512 * 1024)      // of one call
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+#define FILE_PART (128 * 1024)     // of which the first and the last byte are looked for in memory
+#define INTERFACE 4 // as in src/server/native/addon.ts; counts up with each change of what JavaScript calls
 
 enum { OPENED, DATA, ENDED, GONE, DRAINED, BEHIND, REFUSED };
 enum { CLOSE, RESET, END, PAUSE, RESUME };
@@ -1153,6 +1160,45 @@ static napi_value js_send(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+// Whether a byte of a file can be read without waiting for the disk.
+static int in_memory(int fd, off_t at) {
+  char byte;
+  struct iovec part = {.iov_base = &byte, .iov_len = 1};
+  // Not preadv2(): musl has it from 1.2.5 on. The system takes the place in two halves; here the first has it all.
+  return syscall(SYS_preadv2, fd, &part, 1L, (long)at, 0L, RWF_NOWAIT) == 1;
+}
+
+// file(id, descriptor, position, length): sends `out`, then bytes of a file. Returns how many; 0 if the next one would wait for
+// the client or for the disk, or is not there: the caller reads it then. Only regular files; nothing is kept of the descriptor.
+static napi_value js_file(napi_env env, napi_callback_info info) {
+  napi_value args[4];
+  wire *w = wire_of(env);
+  int32_t id, fd;
+  int64_t position, length;
+  struct stat found;
+  if (w == NULL || arguments(env, info, args, 4) < 4 || !int_of(env, args[0], &id) || !int_of(env, args[1], &fd) ||
+      napi_get_value_int64(env, args[2], &position) != napi_ok ||
+      napi_get_value_int64(env, args[3], &length) != napi_ok || fd < 0 || position < 0 || length <= 0) {
+    return number(env, 0);
+  }
+  send_out(w);
+  conn *c = find(w, id);
+  if (c == NULL || c->fd < 0 || c->ending || c->out.length > 0) return number(env, 0);
+  if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || position >= found.st_size) return number(env, 0);
+  // To the end of the file at most: the sums below cannot overflow.
+  if (length > found.st_size - position) length = found.st_size - position;
+  if (length > MAX_FILE) length = MAX_FILE;
+  off_t at = position, end = position + length;
+  while (at < end) {
+    size_t part = end - at < FILE_PART ? (size_t)(end - at) : FILE_PART;
+    if (!in_memory(fd, at) || !in_memory(fd, at + (off_t)part - 1)) break;
+    // Errors of the connection show when something else is sent or received, those of the file when it is read.
+    ssize_t sent = sendfile(c->fd, fd, &at, part);
+    if (sent < (ssize_t)part && !(sent < 0 && errno == EINTR)) break;
+  }
+  return number(env, (int32_t)(at - position));
+}
+
 // control(id, operation)
 static napi_value js_control(napi_env env, napi_callback_info info) {
   napi_value args[2];
@@ -1299,7 +1345,7 @@ NAPI_MODULE_INIT() {
       {"open", js_open},       {"listen", js_listen}, {"port", js_port},       {"limit", js_limit},
       {"unlisten", js_unlisten}, {"adopt", js_adopt},   {"flush", js_flush},     {"send", js_send},
       {"control", js_control}, {"address", js_address}, {"detach", js_detach},
-      {"memory", js_memory},   {"map", js_map},
+      {"memory", js_memory},   {"map", js_map},         {"file", js_file},
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     napi_value function;

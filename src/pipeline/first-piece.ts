@@ -1,5 +1,6 @@
 import { AuthorityEndedError } from "../http/authority.js";
 import { discardStream, endNodeStream, stopIterator } from "../http/discard.js";
+import type { PassingStream, SendBytes } from "../http/files/file-stream.js";
 import type { Request } from "../http/request.js";
 import { type BodyStream, checkPiece, type Response } from "../http/response.js";
 import { SseStream } from "../http/sse.js";
@@ -39,7 +40,7 @@ export function awaitFirstPiece(request: Request, response: Response): Response 
 }
 
 /** A stream whose first piece has been requested. */
-class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
+class BegunStream implements AsyncIterableIterator<Uint8Array | string>, PassingStream {
   readonly #body: BodyStream;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
   #first: Promise<Piece> | null;
@@ -96,6 +97,11 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string> {
     if (first === null) return this.#iterator.next();
     this.#first = null;
     return first;
+  }
+
+  passOn(send: SendBytes): number {
+    if (this.#first !== null || this.#isEnded) return 0;
+    return (this.#iterator as Partial<PassingStream>).passOn?.(send) ?? 0;
   }
 
   return(): Promise<Piece> {

@@ -2,6 +2,15 @@ import type { FileHandle } from "node:fs/promises";
 
 const pieceSize = 128 * 1024;
 
+/** Sends bytes of an open file without waiting; returns how many. */
+export type SendBytes = (descriptor: number, position: number, length: number) => number;
+
+/** A stream of which bytes can be sent without being read. */
+export interface PassingStream {
+  /** Gives the next bytes to `send`; returns how many it has sent. Not while a piece is read. */
+  passOn(send: SendBytes): number;
+}
+
 /** Exactly `length` bytes from `start`; throws when the file has become shorter. */
 export async function readExactly(handle: FileHandle, start: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length);
@@ -17,7 +26,7 @@ export async function readExactly(handle: FileHandle, start: number, length: num
  * Exactly `length` bytes of an open file in pieces. It closes the file with the last piece, on an error, and on `return`,
  * also when nothing was read yet: an async generator would leave it open then.
  */
-export class FileStream implements AsyncIterableIterator<Uint8Array> {
+export class FileStream implements AsyncIterableIterator<Uint8Array>, PassingStream {
   readonly #handle: FileHandle;
   #position: number;
   readonly #end: number;
@@ -44,6 +53,13 @@ export class FileStream implements AsyncIterableIterator<Uint8Array> {
       await this.#close();
       throw error;
     }
+  }
+
+  passOn(send: SendBytes): number {
+    if (this.#closed) return 0;
+    const sent = send(this.#handle.fd, this.#position, this.#end - this.#position);
+    this.#position += sent;
+    return sent;
   }
 
   async return(): Promise<IteratorResult<Uint8Array>> {

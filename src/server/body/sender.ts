@@ -1,4 +1,5 @@
 import { stopIterator } from "../../http/discard.js";
+import type { PassingStream } from "../../http/files/file-stream.js";
 import { type BodyStream, checkPiece } from "../../http/response.js";
 import { latin1Of } from "../../kit/encoding.js";
 import { giveWay } from "../../kit/time/give-way.js";
@@ -199,6 +200,11 @@ export class StreamSender implements BodySender {
   /** Resolves to true if the body was sent to its end. */
   async #run(): Promise<boolean> {
     for (;;) {
+      while (this.#passOn()) {
+        const turn = giveWay();
+        if (turn !== null) await turn;
+        if (this.#cancelled) return false;
+      }
       const { done, value } = await this.#iterator.next();
       if (this.#cancelled) return false;
       if (done) break;
@@ -214,6 +220,19 @@ export class StreamSender implements BodySender {
     }
     if (this.#framing === "chunked") this.#gathered += "0\r\n\r\n";
     this.flush();
+    return true;
+  }
+
+  /** Sends bytes of a file without reading them; false if the next ones must be read. */
+  #passOn(): boolean {
+    const stream = this.#iterator as Partial<PassingStream>;
+    const { sendFile } = this.#socket;
+    if (sendFile === undefined || stream.passOn === undefined || this.#framing !== "length") return false;
+    this.flush();
+    const sent = stream.passOn(sendFile.bind(this.#socket));
+    if (sent === 0) return false;
+    this.#begun = true;
+    this.#announce(sent);
     return true;
   }
 

@@ -1,10 +1,16 @@
 import type { Duplex } from "node:stream";
+import type { SendBytes } from "../../http/files/file-stream.js";
 import type { DirectReceiver } from "../../http/source.js";
 
 /** Takes the bytes of a response: a socket, or a response of node:http. */
 export interface Sink {
   /** Returns false if the client is behind; the next call should then wait for `drained`. */
   write(data: string | Uint8Array, encoding?: BufferEncoding): boolean;
+  /**
+   * Sends bytes of an open file after what was written before, without waiting for the client or the disk; returns how many.
+   * Where it returns 0, the next bytes must be read and written.
+   */
+  readonly sendFile?: SendBytes;
   /** Keeps writes together until `uncork`. */
   cork(): void;
   uncork(): void;

@@ -29,6 +29,7 @@ export interface Addon {
   adopt(descriptor: number): number;
   flush(): void;
   send(id: number, bytes: Uint8Array): void;
+  file(id: number, descriptor: number, position: number, length: number): number;
   control(id: number, operation: number): void;
   address(id: number): string | undefined;
   detach(id: number): [descriptor: number, unsent: Buffer, received: Buffer] | undefined;
@@ -37,7 +38,7 @@ export interface Addon {
 }
 
 /** The interface that this code calls. */
-const wanted = 3;
+const wanted = 4;
 
 let found: Addon | string | undefined;
 

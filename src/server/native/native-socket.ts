@@ -69,6 +69,13 @@ export class NativeSocket implements ClientSocket, DirectSocket {
     return wire.pending[this.slot] === 0;
   }
 
+  sendFile(descriptor: number, position: number, length: number): number {
+    if (this.destroyed || this.#ended) return 0;
+    const sent = this.#wire.addon.file(this.id, descriptor, position, length);
+    this.bytesWritten += sent;
+    return sent;
+  }
+
   /** Nothing to do: writes of one turn leave together. */
   cork(): void {}
 

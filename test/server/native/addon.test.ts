@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== "linux")("the native addon", () => {
     async () => {
       const folder = emptyPackage();
       const name = await addPrebuilt(folder);
-      expect(findAddon(folder)).toMatchObject({ interface: 3, origin: name });
+      expect(findAddon(folder)).toMatchObject({ interface: 4, origin: name });
       appendFileSync(join(folder, "node_modules", name, "wire.node"), "more");
       const refusal = `the file of ${name} is not the one that this version was released with`;
       expect(findAddon(folder)).toBe(refusal);
