@@ -164,6 +164,7 @@ export async function runGameDay({
     await pause(15_000);
     const after = await stateOf(machines, postgres);
     const found = await tablesOf(postgres);
+    await writeFile(join(folder, "tables.json"), JSON.stringify(found));
     await Promise.all(machines.map((machine) => machine.close()));
     for (const machine of machines) failures.push(...machine.failures);
 
@@ -358,7 +359,7 @@ function messagesOf(entries) {
 
 async function keepFiles(folder, target) {
   const { cp } = await import("node:fs/promises");
-  for (const name of ["ledger", "logs"]) {
+  for (const name of ["ledger", "logs", "tables.json"]) {
     await cp(join(folder, name), join(target, name), { recursive: true }).catch(() => {});
   }
 }

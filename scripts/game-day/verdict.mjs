@@ -185,7 +185,7 @@ export function followed(stream, confirmed) {
   const seen = new Set();
   const doubled = [];
   const reordered = [];
-  const lost = [];
+  let lost = [];
   let place = 0;
   let gap = false;
   for (const item of stream) {
@@ -204,11 +204,11 @@ export function followed(stream, confirmed) {
       reordered.push(item);
       continue;
     }
-    if (!gap) lost.push(...confirmed.slice(place, at));
+    if (!gap) lost = lost.concat(confirmed.slice(place, at));
     place = at + 1;
     gap = false;
   }
-  if (!gap) lost.push(...confirmed.slice(place));
+  if (!gap) lost = lost.concat(confirmed.slice(place));
   return { lost: lost.filter((n) => !seen.has(n)), doubled, reordered };
 }
 
