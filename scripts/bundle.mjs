@@ -52,7 +52,7 @@ function parts(graph) {
   const core = reached(graph, [join(root, "src/entry/index.ts")]);
   const features = [...core].filter((id) => id.endsWith("/feature.ts") && isUsual(id));
   const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
-  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !isIn(id, "engines", "patterns"));
+  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !isIn(id, "engines", "migrations", "patterns"));
   for (const id of reached(graph, roots, core)) if (batteries.has(id)) core.add(id);
   for (const id of core) batteries.delete(id);
   return { core, batteries };
@@ -60,7 +60,7 @@ function parts(graph) {
 
 /** These are large, or few applications use them: they have files of their own, which others do not read. */
 function isUsual(id) {
-  return !isIn(id, "batteries/telemetry", "batteries/rooms", "engines", "patterns");
+  return !isIn(id, "batteries/telemetry", "batteries/rooms", "engines", "migrations", "patterns");
 }
 
 function isIn(id, ...folders) {
