@@ -21,20 +21,6 @@ export function nodeUtil(): typeof import("node:util") {
   return require("node:util") as typeof import("node:util");
 }
 
-/** For code that runs once. */
-export function nodeWorkerThreads(): typeof import("node:worker_threads") {
-  return require("node:worker_threads") as typeof import("node:worker_threads");
-}
-
-/** Null where Node was built without it. */
-export function nodeInspector(): typeof import("node:inspector") | null {
-  try {
-    return require("node:inspector") as typeof import("node:inspector");
-  } catch {
-    return null;
-  }
-}
-
 let zlib: typeof import("node:zlib") | undefined;
 
 export function nodeZlib(): typeof import("node:zlib") {

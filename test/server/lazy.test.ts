@@ -5,26 +5,19 @@ import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 
-interface Loaded {
-  starting: string[];
-  started: string[];
-  responded: string[];
-}
-
 /** Runs an application of some lines; gives the modules of Node that are loaded when it listens and after a response. */
-async function loadedBy(lines: string, exit = "exit: false"): Promise<Loaded> {
+async function loadedBy(lines: string): Promise<{ started: string[]; responded: string[] }> {
   const script = `
     import { App } from "stoa";
-    const loaded = () => process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
-    let starting = [];
     const app = new App();
     app.get("/", () => "hello");
     ${lines}
-    const server = await app.run({ port: 0, host: "127.0.0.1", env: "production", workers: 1, logs: false, ${exit} });
+    const server = await app.run({ port: 0, host: "127.0.0.1", logs: false, exit: false });
+    const loaded = () => process.moduleLoadList.map((name) => name.replace("NativeModule ", ""));
     const started = loaded();
     await new Promise((resolve) => import("node:net").then(({ connect }) =>
       connect(server.address.port, "127.0.0.1").end("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n").on("data", resolve)));
-    console.log(JSON.stringify({ starting, started, responded: loaded() }));
+    console.log(JSON.stringify({ started, responded: loaded() }));
     process.exit();
   `;
   const args = ["--input-type=module", "--eval", script];
@@ -73,12 +66,6 @@ it("A start reads no more code than its bound", async () => {
   const opened = await openedWith("entry/index.js");
   const sizes = await Promise.all(opened.map(async (name) => (await stat(new URL(name, dist))).size));
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(640_000);
-});
-
-it("A process without a supervisor starts the thread of its watchdog when it listens, not before", async () => {
-  const { starting, started } = await loadedBy('app.onEvent("startup", () => { starting = loaded(); });', "exit: true");
-  expect(starting).not.toContain("worker_threads");
-  expect(started).toContain("worker_threads");
 });
 
 /** A built file and those that it imports, not on demand. */

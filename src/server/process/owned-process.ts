@@ -12,7 +12,7 @@ import {
   survivesBrokenOutput,
   suspendStopSignals,
 } from "./signals.js";
-import { startWatchdog, type Watchdog } from "./watchdog.js";
+import type { Watchdog } from "./watchdog.js";
 import { refusedTopic, workerChannel } from "./worker-channel.js";
 
 /** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
@@ -22,18 +22,15 @@ const replacementTimeout = 15_000;
 export async function serveProcess(target: RunTarget, plan: RunPlan, link: ParentLink | null): Promise<RunningServer> {
   let ending = false;
   let serving = false;
-  let watchdog: Watchdog | null = null;
-  const watched = (): Watchdog | null => (watchdog ??= watch(plan, link));
-  // A child is watched from its start on: it must not outlive its parent. Else the watch begins when the server listens, or
-  // when the process begins to end before: its thread takes as long to start as all of Node.
-  if (link !== null) watched();
+  // Without its watchdog, if the system allows no thread, the process still serves.
+  const watching = watch(plan, link).catch(() => null);
   if (link && link.routes !== null) await recordRoutes(target, link.routes, link.refused);
-  const starting: Promise<Service> = Promise.resolve(link?.alone()).then(() => serve(target, plan));
+  const starting: Promise<Service> = watching.then(() => link?.alone()).then(() => serve(target, plan));
 
   const end = async (code: number, why: "told" | "replaced" | "crashed" | "lost"): Promise<void> => {
     if (ending) return;
     ending = true;
-    watched()?.stopping();
+    void watching.then((watchdog) => watchdog?.stopping());
     void link?.send({ stoa: "leaving", told: why !== "crashed" });
     // Until then it serves: if all workers drained at once, nobody would listen.
     if (why === "crashed" && link?.role === "worker") await link.replaced(replacementTimeout);
@@ -75,7 +72,8 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
       if (plan.tls) reloadCertificates();
       else if (link === null) target.logger.warn("SIGHUP has no effect: a single process has no workers to replace");
     });
-    watched()?.arm();
+    const watchdog = await watching;
+    watchdog?.arm();
     await report(target, plan, link, address);
     return {
       address,
@@ -104,33 +102,29 @@ async function recordRoutes(target: RunTarget, file: number, refused: readonly s
 }
 
 /** Watches the event loop, and in a worker the supervisor too. The reloader watches over its child itself. */
-function watch(plan: RunPlan, link: ParentLink | null): Watchdog | null {
+async function watch(plan: RunPlan, link: ParentLink | null): Promise<Watchdog | null> {
   const supervised = link?.role === "worker";
   if (link?.role === "reload" || (!supervised && plan.stuckTimeout === 0)) return null;
+  const { startWatchdog } = await import("./watchdog.js");
   let sending = false;
-  try {
-    return startWatchdog({
-      seconds: plan.stuckTimeout,
-      parent: supervised ? link.parent : null,
-      orphanSeconds: plan.shutdownTimeout,
-      // A worker with an uncaught error first waits for another one.
-      stopSeconds: plan.drainDelay + plan.shutdownTimeout + (supervised ? replacementTimeout / 1000 : 0),
-      // Of a stuck worker the supervisor takes care.
-      ...(link === null && { onStuck: suspendStopSignals }),
-      report: link?.report ?? null,
-      onTurn: (inspected) => {
-        // One at a time: a supervisor that does not read them must not fill the memory of its workers.
-        if (!supervised || sending) return;
-        sending = true;
-        void link.send({ stoa: "turn", inspected }).then(() => {
-          sending = false;
-        });
-      },
-    });
-  } catch {
-    // The system allows no thread: without its watchdog the process still serves.
-    return null;
-  }
+  return startWatchdog({
+    seconds: plan.stuckTimeout,
+    parent: supervised ? link.parent : null,
+    orphanSeconds: plan.shutdownTimeout,
+    // A worker with an uncaught error first waits for another one.
+    stopSeconds: plan.drainDelay + plan.shutdownTimeout + (supervised ? replacementTimeout / 1000 : 0),
+    // Of a stuck worker the supervisor takes care.
+    ...(link === null && { onStuck: suspendStopSignals }),
+    report: link?.report ?? null,
+    onTurn: (inspected) => {
+      // One at a time: a supervisor that does not read them must not fill the memory of its workers.
+      if (!supervised || sending) return;
+      sending = true;
+      void link.send({ stoa: "turn", inspected }).then(() => {
+        sending = false;
+      });
+    },
+  });
 }
 
 async function report(

@@ -37,7 +37,7 @@ export async function supervise(target: RunTarget, plan: RunPlan): Promise<Runni
   const address = await supervisor.start();
   // A supervisor that is stuck hands out no connections: without it, the workers end and the service can be restarted.
   if (plan.stuckTimeout > 0) {
-    const watchdog = startWatchdog({
+    const watchdog = await startWatchdog({
       seconds: plan.stuckTimeout,
       parent: null,
       orphanSeconds: 0,

@@ -22,11 +22,7 @@ let ears = null;
 // From node 23 on no thread hears the signals: there the listeners stay, and a stuck process ends by its limit.
 const hears = Number(process.versions.node.split(".")[0]) < 23;
 
-// At once too: signals are heard from here on.
-tick();
-setInterval(tick, period);
-
-function tick() {
+setInterval(() => {
   alone = parent !== null && process.ppid !== parent ? alone + 1 : 0;
   if ((heard && still > 0) || Atomics.load(turns, 2) === 1) stopping++;
   if (alone > orphanLimit || stopping > stopLimit) kill();
@@ -48,7 +44,7 @@ function tick() {
       kill();
     });
   }
-}
+}, period);
 
 /**
  * Hears the signals to stop beside the main thread. One that came before the main thread gave up its listeners would be lost

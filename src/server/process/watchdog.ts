@@ -1,4 +1,3 @@
-import { nodeInspector, nodeWorkerThreads } from "../../kit/node-modules.js";
 import { watchdogProgram } from "./watchdog-thread.js";
 
 export interface WatchdogOptions {
@@ -40,13 +39,12 @@ export function watchPeriod(seconds: number): number {
 /**
  * Watches the event loop of this process from a thread, and kills the process when no turn was made for too long: a
  * process in an endless loop handles neither requests nor signals, nor the end of its parent. While a debugger is
- * attached, nothing is too long. The thread takes 8 MB, and a timer in each of the two threads. It exists when this returns:
- * no request comes in between.
+ * attached, nothing is too long. The thread takes 8 MB, and a timer in each of the two threads.
  */
-export function startWatchdog(options: WatchdogOptions): Watchdog {
+export async function startWatchdog(options: WatchdogOptions): Promise<Watchdog> {
   const { seconds, parent, orphanSeconds, stopSeconds, report, onStuck, onTurn } = options;
-  const { Worker } = nodeWorkerThreads();
-  const inspector = nodeInspector();
+  const { Worker } = await import("node:worker_threads");
+  const inspector = await import("node:inspector").catch(() => null);
   const turns = new Int32Array(new SharedArrayBuffer(12));
   const period = watchPeriod(seconds);
   const ticks = (limit: number): number => Math.ceil((limit * 1000) / period);

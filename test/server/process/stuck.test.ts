@@ -64,16 +64,6 @@ describe("a stuck process", patient, () => {
     expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  it("A process that is told to stop while it starts, and is stuck then, is killed when its time to stop is over", async () => {
-    const program = new Program({
-      options: { stuckTimeout: 1000, shutdownTimeout: 1 },
-      env: { FAULT: "startup is stuck after SIGTERM" },
-    });
-    await program.shows(/waiting for SIGTERM/);
-    program.child.kill("SIGTERM");
-    expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
-  });
-
   it("A stuck supervisor is killed, and its workers end", async () => {
     const program = new Program({
       args: twoWorkers,
