@@ -33,6 +33,7 @@ const allowed: Readonly<Record<string, string>> = {
   "src/engines/db/pool/pool.ts: idleTimeout": inside,
   "src/engines/db/pool/pool.ts: maxLifetime": inside,
   "src/engines/db/postgres/pg-module.ts: keepAliveInitialDelayMillis": "the interface of pg, in milliseconds",
+  "src/kit/bounded-fetch.ts: timeout": inside,
   "src/migrations/executor.ts: tableLockMs": inside,
   "src/migrations/lock.ts: timeoutMs": inside,
   "src/patterns/events/config.ts: snapshotInterval": "a number of events, by its name in the contract",

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { connect as connectPlain, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, createServer, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { Response } from "../../src/http/response.js";
 import type { Logger } from "../../src/kit/logger.js";
@@ -264,4 +264,19 @@ describe("the options of TLS", () => {
     const logger = recording({ lines: [], refused: [] });
     expect(() => new TlsKeeper(tlsOption.read!({ ...local, ciphers: "NONE-SUCH" })!, logger)).toThrow(/no cipher/);
   });
+});
+
+it("Certificates that change between the start and the first look at their files are noticed", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "stoa-tls-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
+  copyFileSync(local.cert, files.cert);
+  copyFileSync(local.key, files.key);
+  const log: Log = { lines: [], refused: [] };
+  const keeper = new TlsKeeper(tlsOption.read!(files)!, recording(log));
+  onTestFinished(() => keeper.close());
+  copyFileSync(hosts.cert, files.cert);
+  copyFileSync(hosts.key, files.key);
+  keeper.attach(createServer());
+  await expect.poll(() => log.lines.map(({ text }) => text)).toEqual(["the certificates were read again"]);
 });

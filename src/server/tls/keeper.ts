@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type StatsListener, unwatchFile, watchFile } from "node:fs";
+import { type Stats, statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { Server, TlsOptions } from "node:tls";
 import type { Logger } from "../../kit/logger.js";
 import { ticketKeysTopic, workerChannel } from "../process/worker-channel.js";
@@ -14,14 +15,13 @@ const lookEvery = 2_000;
 export class TlsKeeper {
   readonly #fields: TlsSettings;
   readonly #logger: Logger;
-  readonly #files: readonly string[];
-  readonly #onChange: StatsListener = (now, before) => {
-    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino || now.size !== before.size) this.#changed();
-  };
+  /** The files, each as it was before it was read. */
+  readonly #files: Map<string, string>;
   #loaded: LoadedTls;
   #server: Server | null = null;
   #ticketKeys: Buffer | null = null;
   #pending: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #rotation: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void) | null = null;
 
@@ -29,7 +29,7 @@ export class TlsKeeper {
   constructor(fields: TlsSettings, logger: Logger) {
     this.#fields = fields;
     this.#logger = logger;
-    this.#files = filesOf(fields);
+    this.#files = new Map(filesOf(fields).map((file) => [file, stateBefore(file)]));
     this.#loaded = loadTls(fields);
   }
 
@@ -44,7 +44,8 @@ export class TlsKeeper {
   attach(server: Server): void {
     this.#server = server;
     if (this.#fields.watch) {
-      for (const file of this.#files) watchFile(file, { interval: lookEvery, persistent: false }, this.#onChange);
+      this.#looking = setInterval(() => void this.#look(), lookEvery);
+      this.#looking.unref();
     }
     if (workerChannel.open) {
       // The supervisor has one key for all, so that a client can resume its session with any worker.
@@ -76,7 +77,18 @@ export class TlsKeeper {
     clearTimeout(this.#pending);
     clearInterval(this.#rotation);
     this.#unsubscribe?.();
-    for (const file of this.#files) unwatchFile(file, this.#onChange);
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  async #look(): Promise<void> {
+    for (const [file, before] of this.#files) {
+      const now = stateOf(await stat(file).catch(() => undefined));
+      if (this.#looking === undefined) return;
+      if (now === before) continue;
+      this.#files.set(file, now);
+      this.#changed();
+    }
   }
 
   /** Waits a little, because certificate and key are not replaced at the same moment. */
@@ -91,6 +103,20 @@ export class TlsKeeper {
     this.#ticketKeys = keys;
     this.#server?.setTicketKeys(keys);
   }
+}
+
+/** A file that cannot be looked at cannot be read either, which gives a better error. */
+function stateBefore(file: string): string {
+  try {
+    return stateOf(statSync(file));
+  } catch {
+    return stateOf(undefined);
+  }
+}
+
+/** What differs when a file was written or replaced. */
+function stateOf(stats: Stats | undefined): string {
+  return stats === undefined ? "absent" : `${stats.mtimeMs} ${stats.ino} ${stats.size}`;
 }
 
 function filesOf(fields: TlsSettings): string[] {
