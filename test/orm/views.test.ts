@@ -175,7 +175,7 @@ describeDatabases("views", service("postgres"), models, (database) => {
     await Total.refresh();
     expect(await worth()).toEqual([99]);
     await Book.objects.filter({ title: "Matter" }).update({ price: "100" });
-    await Total.refresh({ concurrently: true });
+    await Total.refresh({ concurrently: true, using: database() });
     expect(await worth()).toEqual([100]);
     await expect(
       database().transaction(async (tx) => {

@@ -59,7 +59,9 @@ beforeEach(() => {
   Object.assign(seen, { begun: [], cancelled: [] });
 });
 
-function clientWith(hedgingPolicy: object, more: GrpcServiceConfig = {}) {
+type HedgingPolicy = NonNullable<NonNullable<GrpcServiceConfig["methodConfig"]>[number]["hedgingPolicy"]>;
+
+function clientWith(hedgingPolicy: Partial<HedgingPolicy>, more: GrpcServiceConfig = {}) {
   const policy = { maxAttempts: 3, ...hedgingPolicy };
   const serviceConfig = { methodConfig: [{ name: [{}], hedgingPolicy: policy }], ...more };
   const channel = new GrpcChannel(running.target, { serviceConfig, timeout: "1m" });
@@ -67,7 +69,7 @@ function clientWith(hedgingPolicy: object, more: GrpcServiceConfig = {}) {
   return channel.client(Echo);
 }
 
-const endless = { hedgingDelay: "1h", nonFatalStatusCodes: ["UNAVAILABLE"] };
+const endless: Partial<HedgingPolicy> = { hedgingDelay: "1h", nonFatalStatusCodes: ["UNAVAILABLE"] };
 
 describe("hedging by a service config", () => {
   it("The next attempt begins beside a slow one, the first response counts, and the slow one is cancelled", async () => {
@@ -182,7 +184,7 @@ describe("hedging by a service config", () => {
     [{ nonFatalStatusCodes: ["OK"] }, "such as UNAVAILABLE"],
     [{ retryableStatusCodes: ["UNAVAILABLE"] }, "unknown option 'retryableStatusCodes' in hedgingPolicy"],
   ])("The policy %j is refused", (policy, message) => {
-    expect(() => clientWith(policy)).toThrow(message);
+    expect(() => clientWith(policy as never)).toThrow(message);
   });
 
   it("A method is repeated or hedged, not both", () => {

@@ -4,7 +4,15 @@ import { create, createFileRegistry, type DescMessage } from "@bufbuild/protobuf
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import avsc from "avsc";
 import { App, ValueError } from "stoa";
-import { MemoryBroker, MemoryHub, type Message, SchemaRegistry, topic } from "stoa/messaging";
+import {
+  MemoryBroker,
+  MemoryHub,
+  type Message,
+  SchemaRegistry,
+  type SchemaRegistryAuth,
+  type SchemaRegistryOptions,
+  topic,
+} from "stoa/messaging";
 import { testMessages } from "stoa/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -255,8 +263,10 @@ describe("a schema registry in trouble", () => {
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    for (const auth of [{ username: "a", password: "b" }, { token: async () => "t1" }]) {
-      const registry = new SchemaRegistry({ url, auth });
+    const logins: SchemaRegistryAuth[] = [{ username: "a", password: "b" }, { token: async () => "t1" }];
+    for (const auth of logins) {
+      const options: SchemaRegistryOptions = { url, auth };
+      const registry = new SchemaRegistry(options);
       await registry.register(topic("orders", { schema: registry.avro(Order) }));
       expect(String(registry)).not.toContain("t1");
     }
