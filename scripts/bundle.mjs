@@ -52,7 +52,9 @@ function parts(graph) {
   const core = reached(graph, [join(root, "src/entry/index.ts")]);
   const features = [...core].filter((id) => id.endsWith("/feature.ts") && isUsual(id));
   const batteries = reached(graph, onDemandOf(graph, features).filter(isUsual), core);
-  const roots = onDemandOf(graph, core).filter((id) => !batteries.has(id) && !isIn(id, "engines", "migrations", "patterns"));
+  const roots = onDemandOf(graph, core).filter(
+    (id) => !batteries.has(id) && !isIn(id, "engines", "migrations", "patterns"),
+  );
   for (const id of reached(graph, roots, core)) if (batteries.has(id)) core.add(id);
   for (const id of core) batteries.delete(id);
   return { core, batteries };
