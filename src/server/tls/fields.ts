@@ -31,9 +31,9 @@ const clientFields = {
 };
 
 /** A certificate with its key. */
-export type CertificateFields = Given<typeof certificateFields, "cert" | "key">;
+export interface CertificateFields extends Given<typeof certificateFields, "cert" | "key"> {}
 
-export type ClientCertificateFields = Given<typeof clientFields, "ca">;
+export interface ClientCertificateFields extends Given<typeof clientFields, "ca"> {}
 
 const certificateOptions = options("tls.certificates", certificateFields);
 const clientOptions = options("tls.clientCertificates", clientFields);
@@ -61,7 +61,7 @@ const tlsFields = {
 };
 
 /** The options of TLS as they are given. */
-export type TlsFields = Given<typeof tlsFields, "cert" | "key">;
+export interface TlsFields extends Given<typeof tlsFields, "cert" | "key"> {}
 
 export type TlsSettings = SettingsOf<typeof tlsFields>;
 export type CertificateSettings = SettingsOf<typeof certificateFields>;
