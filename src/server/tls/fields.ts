@@ -1,4 +1,5 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is } from "../../kit/options.js";
 
 /** PEM text, its bytes, or the path of a file that holds it. */
@@ -69,7 +70,7 @@ export type CertificateSettings = SettingsOf<typeof certificateFields>;
 const tlsOptions = options("tls", tlsFields);
 
 /** The option `tls` of a server. */
-export const tlsOption = option.made<TlsFields, TlsSettings | undefined>(
+export const tlsOption = option.made<TlsFields & EitherSpelling<TlsFields>, TlsSettings | undefined>(
   is.object,
   (given) => tlsOptions.read([given]),
   undefined,
