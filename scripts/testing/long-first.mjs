@@ -10,7 +10,7 @@ const long = [
   "engines/messaging/kafka-killer",
   "e2e/live-page",
   "durable/blocked",
-  "orm/completion",
+  "package/editor/editor",
   "patterns/events/read-window",
   "server/pipelining",
 ];

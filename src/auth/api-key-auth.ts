@@ -20,7 +20,9 @@ const apiKeyOptions = options("ApiKeyAuth", {
   header: option(isHeaderName, "X-API-Key"),
 });
 
-export type ApiKeyAuthOptions = OptionsOf<typeof apiKeyOptions.fields> & { readonly keys: ApiKeys };
+export interface ApiKeyAuthOptions extends OptionsOf<typeof apiKeyOptions.fields> {
+  readonly keys: ApiKeys;
+}
 
 /**
  * Authenticates requests by an API key in a header. The name of its holder is put into `request.context.api_key_name`;

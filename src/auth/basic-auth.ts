@@ -29,7 +29,7 @@ const basicAuthOptions = options(
   { order: ["verifyFunction", "realm"] },
 );
 
-export type BasicAuthOptions = OptionsOf<typeof basicAuthOptions.fields>;
+export interface BasicAuthOptions extends OptionsOf<typeof basicAuthOptions.fields> {}
 
 /** The largest number of characters in credentials; no real password is longer. */
 const maxLength = 4096;

@@ -15,7 +15,7 @@ const adminOptions = options("option 'admin'", {
 });
 
 /** The options of pages for operators. */
-export type AdminOptions = OptionsOf<typeof adminOptions.fields>;
+export interface AdminOptions extends OptionsOf<typeof adminOptions.fields> {}
 
 export type AdminSettings = Required<Pick<ConsoleSection, "path" | "guards">>;
 

@@ -36,7 +36,7 @@ const sseOptions = options("the options of an event stream", {
   retry: option.duration(null),
 });
 
-export type SseOptions = OptionsOf<typeof sseOptions.fields>;
+export interface SseOptions extends OptionsOf<typeof sseOptions.fields> {}
 
 /**
  * The text of an event stream (the HTML standard, section 9.2). Its `return` ends the source at once, even while an

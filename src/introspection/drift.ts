@@ -17,7 +17,7 @@ const driftOptions = options("databaseDrift", {
   unexpected: option(is.boolean, true),
 });
 
-export type DriftOptions = OptionsOf<typeof driftOptions.fields>;
+export interface DriftOptions extends OptionsOf<typeof driftOptions.fields> {}
 
 /**
  * Lists the differences between a database and a schema, one line each: `table books: column year is text, expected

@@ -19,7 +19,7 @@ const introspectOptions = options("introspect", {
   exclude: option(is.strings),
 });
 
-export type IntrospectOptions = OptionsOf<typeof introspectOptions.fields>;
+export interface IntrospectOptions extends OptionsOf<typeof introspectOptions.fields> {}
 
 /** A view or a foreign table. */
 export interface UnmanagedTable extends TableState {

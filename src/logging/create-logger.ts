@@ -23,7 +23,7 @@ const loggerOptions = options("createLogger()", {
   sink: option(isSink),
 });
 
-export type LoggerOptions = OptionsOf<typeof loggerOptions.fields>;
+export interface LoggerOptions extends OptionsOf<typeof loggerOptions.fields> {}
 
 export function createLogger(options?: LoggerOptions): Logger {
   const { level, format, sink = standardOutput() } = loggerOptions.read([options]);

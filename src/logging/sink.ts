@@ -28,7 +28,7 @@ const fileSinkOptions = options("FileSink", {
   patience: option.duration("1s"),
 });
 
-export type FileSinkOptions = OptionsOf<typeof fileSinkOptions.fields>;
+export interface FileSinkOptions extends OptionsOf<typeof fileSinkOptions.fields> {}
 
 /**
  * Collects lines and writes them to a file descriptor in few writes.

@@ -48,9 +48,9 @@ const sqlOptions = declare("sql()", {
   steps: option(is.integer(1)),
 });
 
-export type UpOptions = OptionsOf<typeof upOptions.fields>;
-export type DownOptions = OptionsOf<typeof downOptions.fields>;
-export type SqlOptions = OptionsOf<typeof sqlOptions.fields>;
+export interface UpOptions extends OptionsOf<typeof upOptions.fields> {}
+export interface DownOptions extends OptionsOf<typeof downOptions.fields> {}
+export interface SqlOptions extends OptionsOf<typeof sqlOptions.fields> {}
 
 /** A migration that was applied or undone, or would be. */
 export interface MigrationStep {

@@ -29,7 +29,7 @@ const migratorOptions = options(
   { order: ["directory"] },
 );
 
-export type MigratorOptions = OptionsOf<typeof migratorOptions.fields>;
+export interface MigratorOptions extends OptionsOf<typeof migratorOptions.fields> {}
 export type MigratorSettings = SettingsOf<typeof migratorOptions.fields>;
 
 /** The options of `new Migrator()` and `app.enableMigrations()`; `place` names the call in errors. */

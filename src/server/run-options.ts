@@ -11,7 +11,6 @@ import { type TlsSettings, tlsOption } from "./tls/fields.js";
 import type { ListenAddress } from "./transport.js";
 
 const processFields = {
-  ...steeringFields,
   /** The name of the application, in the banner, the log, the health report and the telemetry. */
   name: option(is.text),
   /** Serve HTTPS. */
@@ -53,7 +52,12 @@ const processFields = {
   exit: option(is.boolean, true),
 };
 
-const fields = { ...processFields, ...limitFields };
+// Without the names of these types the published declarations would lose the comments of other files.
+const fields: typeof steeringFields & typeof processFields & typeof limitFields = {
+  ...steeringFields,
+  ...processFields,
+  ...limitFields,
+};
 
 type Given = OptionsOf<typeof fields>;
 

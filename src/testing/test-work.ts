@@ -17,7 +17,7 @@ const runDueOptions = declare("runDue()", {
   timeout: option.duration("60s"),
 });
 
-export type RunDueOptions = OptionsOf<typeof runDueOptions.fields>;
+export interface RunDueOptions extends OptionsOf<typeof runDueOptions.fields> {}
 
 /** The work that an application does beside requests. */
 export class TestWork {

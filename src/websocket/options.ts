@@ -47,7 +47,7 @@ export const socketFields = {
 const socketOptions = options("a WebSocket route", socketFields);
 
 /** The options of a WebSocket route. */
-export type SocketOptions = OptionsOf<typeof socketFields>;
+export interface SocketOptions extends OptionsOf<typeof socketFields> {}
 
 /** The settings of the connections; times in milliseconds. */
 export interface SocketSettings {

@@ -89,4 +89,4 @@ export class GraphQLConfig extends config(
   },
 ) {}
 
-export type GraphqlOptions = OptionsOf<typeof GraphQLConfig.options.fields>;
+export interface GraphqlOptions extends OptionsOf<typeof GraphQLConfig.options.fields> {}

@@ -29,4 +29,4 @@ export const limitOptions = options(
 );
 
 /** Bounds on the operations of clients. 0 stands for no limit, except for `batch`. */
-export type GraphqlLimits = OptionsOf<typeof limitOptions.fields>;
+export interface GraphqlLimits extends OptionsOf<typeof limitOptions.fields> {}

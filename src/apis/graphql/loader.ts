@@ -15,7 +15,7 @@ const loaderOptions = declare("loader()", {
   maxBatch: option(is.integer(1), 1000),
 });
 
-export type LoaderOptions = OptionsOf<typeof loaderOptions.fields>;
+export interface LoaderOptions extends OptionsOf<typeof loaderOptions.fields> {}
 
 /** Collects the keys that resolvers ask for and loads them together. Made once; each request has its own values. */
 export class Loader<Key, Value, Context> {

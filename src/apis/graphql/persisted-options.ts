@@ -18,7 +18,7 @@ const persistedOptions = options("option 'persisted' of GraphQLConfig", {
   automatic: option(is.boolean, false),
 });
 
-export type PersistedOptions = OptionsOf<typeof persistedOptions.fields>;
+export interface PersistedOptions extends OptionsOf<typeof persistedOptions.fields> {}
 
 export interface PersistedSettings {
   readonly find: Find | null;

@@ -56,7 +56,7 @@ const GrpcSettings = config(
   },
 );
 
-export type GrpcOptions = OptionsOf<typeof GrpcSettings.options.fields>;
+export interface GrpcOptions extends OptionsOf<typeof GrpcSettings.options.fields> {}
 
 /** The settings of the gRPC server. */
 export class GrpcConfig extends GrpcSettings {

@@ -17,7 +17,7 @@ const oauthOptions = options("option 'oauth' in McpConfig", {
   scopes: option(is.strings, []),
 });
 
-export type McpOauthOptions = OptionsOf<typeof oauthOptions.fields>;
+export interface McpOauthOptions extends OptionsOf<typeof oauthOptions.fields> {}
 export type McpOauthSettings = SettingsOf<typeof oauthOptions.fields>;
 
 /** The settings of the MCP endpoint. */
@@ -59,4 +59,4 @@ export class McpConfig extends config(
   { order: ["path"] },
 ) {}
 
-export type McpOptions = OptionsOf<typeof McpConfig.options.fields>;
+export interface McpOptions extends OptionsOf<typeof McpConfig.options.fields> {}

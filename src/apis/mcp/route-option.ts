@@ -13,7 +13,7 @@ export const routeToolOptions = options("option 'mcp' of a route", {
   annotations: option<ToolAnnotations>(is.object),
 });
 
-export type RouteToolOptions = OptionsOf<typeof routeToolOptions.fields>;
+export interface RouteToolOptions extends OptionsOf<typeof routeToolOptions.fields> {}
 
 export const isRouteTool: Check = (value) =>
   typeof value === "boolean" || isPlainObject(value) ? undefined : "true, or an object with name and description";

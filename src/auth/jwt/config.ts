@@ -82,7 +82,7 @@ const JwtSettings = config(
   },
 );
 
-export type JwtOptions = OptionsOf<typeof JwtSettings.options.fields>;
+export interface JwtOptions extends OptionsOf<typeof JwtSettings.options.fields> {}
 
 /** The settings by which tokens are made and accepted. */
 export class JwtConfig extends JwtSettings {

@@ -12,7 +12,7 @@ const bodyLimitOptions = options(
   { order: ["maxSize"] },
 );
 
-export type BodyLimitOptions = OptionsOf<typeof bodyLimitOptions.fields>;
+export interface BodyLimitOptions extends OptionsOf<typeof bodyLimitOptions.fields> {}
 
 export interface BodyLimitFeature {
   /** Refuses larger request bodies with 413, before they are read. A route's `bodyLimit` overrides it. */

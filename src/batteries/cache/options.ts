@@ -83,9 +83,9 @@ export const dataOptions = options("app.cache.fetch()", {
   lease: option.duration("6s", "10ms", "1h"),
 });
 
-export type ValueCacheOptions = OptionsOf<typeof dataOptions.fields>;
-export type CacheOptions = OptionsOf<typeof cacheOptions.fields>;
-export type CacheRouteOptions = OptionsOf<typeof routeOption.fields>;
+export interface ValueCacheOptions extends OptionsOf<typeof dataOptions.fields> {}
+export interface CacheOptions extends OptionsOf<typeof cacheOptions.fields> {}
+export interface CacheRouteOptions extends OptionsOf<typeof routeOption.fields> {}
 export type CacheSettings = SettingsOf<typeof cacheOptions.fields>;
 
 /** The settings of one route. Times are in milliseconds. */

@@ -25,8 +25,8 @@ export const breakerOptions = options(
 
 const routeOption = options("the route option 'circuitBreaker'", fields);
 
-export type CircuitBreakerOptions = OptionsOf<typeof breakerOptions.fields>;
-export type BreakerOptions = OptionsOf<typeof fields>;
+export interface CircuitBreakerOptions extends OptionsOf<typeof breakerOptions.fields> {}
+export interface BreakerOptions extends OptionsOf<typeof fields> {}
 export type BreakerSettings = SettingsOf<typeof breakerOptions.fields>;
 
 /** The settings of a route: its option over those of the application, over the defaults; null for no breaker. */

@@ -26,5 +26,5 @@ export const compressionOptions = options(
   },
 );
 
-export type CompressionOptions = OptionsOf<typeof compressionOptions.fields>;
+export interface CompressionOptions extends OptionsOf<typeof compressionOptions.fields> {}
 export type CompressionSettings = SettingsOf<typeof compressionOptions.fields>;

@@ -56,7 +56,7 @@ export const corsOptions = options(
   { order: ["origins"] },
 );
 
-export type CorsOptions = OptionsOf<typeof corsOptions.fields>;
+export interface CorsOptions extends OptionsOf<typeof corsOptions.fields> {}
 
 /** Allows scripts of other sites to use the application. Takes the arguments of `enableCors`. */
 export function cors(args: readonly unknown[]): Middleware {

@@ -39,7 +39,7 @@ export const csrfOptions = options(
   },
 );
 
-export type CsrfOptions = OptionsOf<typeof csrfOptions.fields>;
+export interface CsrfOptions extends OptionsOf<typeof csrfOptions.fields> {}
 export type CsrfSettings = SettingsOf<typeof csrfOptions.fields>;
 
 function readTrusted(origins: readonly string[]): (origin: string) => unknown {

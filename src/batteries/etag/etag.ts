@@ -14,7 +14,7 @@ export const etagOptions = options("enableEtag()", {
   maxSize: option(is.integer(0), Number.POSITIVE_INFINITY, "no limit"),
 });
 
-export type EtagOptions = OptionsOf<typeof etagOptions.fields>;
+export interface EtagOptions extends OptionsOf<typeof etagOptions.fields> {}
 
 /**
  * Adds an ETag to bodies, and responds with 304 if the client already has the body, by its tag or by its Last-Modified.

@@ -22,7 +22,7 @@ const checkOptions = options("a health check", {
   on: option(is.list<HealthProbe>(is.oneOf("live", "ready", "startup")), ["ready"]),
 });
 
-export type HealthCheckOptions = OptionsOf<typeof checkOptions.fields>;
+export interface HealthCheckOptions extends OptionsOf<typeof checkOptions.fields> {}
 
 export interface CheckOutcome {
   readonly status: HealthStatus;

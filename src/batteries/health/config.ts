@@ -24,7 +24,7 @@ export class HealthCheckConfig extends config(
   { order: ["basePath", "includeSystemInfo"] },
 ) {}
 
-export type HealthOptions = OptionsOf<typeof HealthCheckConfig.options.fields>;
+export interface HealthOptions extends OptionsOf<typeof HealthCheckConfig.options.fields> {}
 
 /** Without a slash at its end, but for the root's. */
 function readBasePath(given: string): string {

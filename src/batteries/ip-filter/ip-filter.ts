@@ -21,7 +21,7 @@ const ipFilterOptions = options(
   },
 );
 
-export type IpFilterOptions = OptionsOf<typeof ipFilterOptions.fields>;
+export interface IpFilterOptions extends OptionsOf<typeof ipFilterOptions.fields> {}
 
 /**
  * Refuses clients by their address, `request.ip`, with 403. `app.use(ipFilter(...))` stands before everything that

@@ -15,5 +15,5 @@ export const livePageOptions = options(
   { order: ["path"] },
 );
 
-export type LivePageOptions = OptionsOf<typeof livePageOptions.fields>;
+export interface LivePageOptions extends OptionsOf<typeof livePageOptions.fields> {}
 export type LivePageSettings = SettingsOf<typeof livePageOptions.fields>;

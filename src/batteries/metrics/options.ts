@@ -34,5 +34,5 @@ export const metricsOptions = options(
   { order: ["endpoint", "namespace", "subsystem"] },
 );
 
-export type MetricsOptions = OptionsOf<typeof metricsOptions.fields>;
+export interface MetricsOptions extends OptionsOf<typeof metricsOptions.fields> {}
 export type MetricsSettings = SettingsOf<typeof metricsOptions.fields>;

@@ -100,5 +100,5 @@ export const openapiOptions = options(
   },
 );
 
-export type OpenapiOptions = OptionsOf<typeof openapiOptions.fields>;
+export interface OpenapiOptions extends OptionsOf<typeof openapiOptions.fields> {}
 export type OpenapiSettings = SettingsOf<typeof openapiOptions.fields>;

@@ -49,7 +49,7 @@ const fields = {
   store: option<RateLimitStore>(is.object),
 };
 
-export type RateLimitOptions = OptionsOf<typeof fields>;
+export interface RateLimitOptions extends OptionsOf<typeof fields> {}
 
 const positional = options("RateLimitConfig", fields, { order: ["maxRequests", "windowSecs"] });
 

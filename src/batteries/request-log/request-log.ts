@@ -23,7 +23,7 @@ export const requestLogOptions = options("enableLogging()", {
   sink: option(isSink),
 });
 
-export type RequestLogOptions = OptionsOf<typeof requestLogOptions.fields>;
+export interface RequestLogOptions extends OptionsOf<typeof requestLogOptions.fields> {}
 
 /** Middleware that stands before all other. */
 export interface RequestLog {

@@ -38,7 +38,7 @@ export const roomsOptions = options(
   },
 );
 
-export type RoomsOptions = OptionsOf<typeof roomsOptions.fields>;
+export interface RoomsOptions extends OptionsOf<typeof roomsOptions.fields> {}
 export type RoomsSettings = SettingsOf<typeof roomsOptions.fields>;
 
 const maxName = 200;

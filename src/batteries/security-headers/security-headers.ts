@@ -47,7 +47,7 @@ export const securityHeadersOptions = options(
   },
 );
 
-export type SecurityHeadersOptions = OptionsOf<typeof securityHeadersOptions.fields>;
+export interface SecurityHeadersOptions extends OptionsOf<typeof securityHeadersOptions.fields> {}
 export type SecurityHeadersSettings = SettingsOf<typeof securityHeadersOptions.fields>;
 
 /** Adds the fields that make browsers handle responses carefully. */
@@ -150,7 +150,7 @@ export const hstsOptions = options(
   },
 );
 
-type HstsOptions = OptionsOf<typeof hstsOptions.fields>;
+interface HstsOptions extends OptionsOf<typeof hstsOptions.fields> {}
 
 function strictTransportSecurity(given: HstsOptions | undefined): { value: string; always: boolean } {
   const { maxAge, includeSubDomains, preload, always } = hstsOptions.read([given]);

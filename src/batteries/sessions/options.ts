@@ -53,7 +53,7 @@ const sessionOptions = options(
   },
 );
 
-export type SessionOptions = OptionsOf<typeof sessionOptions.fields>;
+export interface SessionOptions extends OptionsOf<typeof sessionOptions.fields> {}
 
 /** The options with their defaults. */
 export interface SessionSettings {

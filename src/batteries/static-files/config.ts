@@ -26,7 +26,7 @@ export class StaticFilesConfig extends config(
   { order: ["directory", "prefix", "indexFile", "cacheMaxAge"] },
 ) {}
 
-export type StaticFilesOptions = OptionsOf<typeof StaticFilesConfig.options.fields>;
+export interface StaticFilesOptions extends OptionsOf<typeof StaticFilesConfig.options.fields> {}
 
 function isDirectory(value: unknown): string | undefined {
   if (value instanceof URL && value.protocol === "file:") return undefined;

@@ -63,7 +63,7 @@ export class OpenTelemetryConfig extends config(
   },
 ) {}
 
-export type OpenTelemetryOptions = OptionsOf<typeof OpenTelemetryConfig.options.fields>;
+export interface OpenTelemetryOptions extends OptionsOf<typeof OpenTelemetryConfig.options.fields> {}
 
 export function isEndpoint(value: unknown): boolean {
   if (typeof value !== "string" || !URL.canParse(value)) return false;

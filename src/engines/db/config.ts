@@ -103,7 +103,7 @@ const fields = {
 };
 
 type Settings = SettingsOf<typeof fields>;
-export type DatabaseOptions = OptionsOf<typeof fields>;
+export interface DatabaseOptions extends OptionsOf<typeof fields> {}
 
 const queryOptions = options("the query of the database URL", fields);
 

@@ -7,14 +7,15 @@ import { overruled } from "../overruled.js";
 import { tlsFields } from "../tls-options.js";
 import { parseKvUrl } from "./url.js";
 
-const tlsOptions = options("option 'tls' of KvStoreConfig", {
-  ...tlsFields,
+const nameFields = {
   /** The name that the server's certificate must hold. Default: the host. */
   servername: option(is.text),
-});
+};
+
+const tlsOptions = options("option 'tls' of KvStoreConfig", { ...tlsFields, ...nameFields });
 
 /** TLS of the connections. Certificates and keys are PEM texts, not paths. */
-export type KvTlsOptions = OptionsOf<typeof tlsOptions.fields>;
+export interface KvTlsOptions extends OptionsOf<typeof tlsFields & typeof nameFields> {}
 
 const nodePattern = /^(\[[\da-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i;
 
@@ -119,7 +120,7 @@ export class KvStoreConfig extends config(
   }
 }
 
-export type KvStoreOptions = OptionsOf<typeof KvStoreConfig.options.fields>;
+export interface KvStoreOptions extends OptionsOf<typeof KvStoreConfig.options.fields> {}
 
 function readTls(given: boolean | EitherSpelling<KvTlsOptions>): KvTlsOptions | null {
   if (typeof given === "boolean") return given ? {} : null;

@@ -16,7 +16,7 @@ const lockOptions = options("lock()", {
   signal: option<AbortSignal>(is.object),
 });
 
-export type LockOptions = OptionsOf<typeof lockOptions.fields>;
+export interface LockOptions extends OptionsOf<typeof lockOptions.fields> {}
 
 /** A lock that is held. */
 export interface KvLock {

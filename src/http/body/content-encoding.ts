@@ -15,7 +15,7 @@ const decompressOptions = options("decompress", {
   maxRatio: option(is.number(1), 100),
 });
 
-export type DecompressOptions = OptionsOf<typeof decompressOptions.fields>;
+export interface DecompressOptions extends OptionsOf<typeof decompressOptions.fields> {}
 export type DecompressRules = SettingsOf<typeof decompressOptions.fields>;
 
 /** The check of the route option `decompress`. */

@@ -20,7 +20,7 @@ const multipartLimits = options("the limits of a form", {
 });
 
 /** Bounds on a multipart body, beside the limit on the body as a whole. */
-export type MultipartLimits = OptionsOf<typeof multipartLimits.fields>;
+export interface MultipartLimits extends OptionsOf<typeof multipartLimits.fields> {}
 
 export type MultipartEvent =
   | { readonly kind: "part"; readonly head: PartHead }

@@ -51,7 +51,7 @@ const cookieOptions = options("a cookie's options", {
   secret: option.secret(is.either(is.string, is.strings), checkSecrets),
 });
 
-export type CookieOptions = OptionsOf<typeof cookieOptions.fields>;
+export interface CookieOptions extends OptionsOf<typeof cookieOptions.fields> {}
 
 /** The cookies of a request. They are parsed on first use. */
 export class Cookies implements Iterable<[name: string, value: string]> {

@@ -51,7 +51,7 @@ const fileOptions = options("the options of a file", {
   dotfiles: option(is.oneOf("allow", "deny")),
 });
 
-export type FileOptions = OptionsOf<typeof fileOptions.fields>;
+export interface FileOptions extends OptionsOf<typeof fileOptions.fields> {}
 
 /** A file to be sent; opened when the response is. */
 export class FileBody {

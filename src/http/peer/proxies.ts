@@ -36,7 +36,9 @@ const trustProxyOptions = options(
   { order: ["proxies"] },
 );
 
-export type TrustProxyOptions = OptionsOf<typeof trustProxyOptions.fields> & { readonly proxies: Proxies };
+export interface TrustProxyOptions extends OptionsOf<typeof trustProxyOptions.fields> {
+  readonly proxies: Proxies;
+}
 
 const hostPattern = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 

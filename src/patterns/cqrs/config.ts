@@ -28,4 +28,4 @@ export class CqrsConfig extends config(
   },
 ) {}
 
-export type CqrsOptions = OptionsOf<typeof CqrsConfig.options.fields>;
+export interface CqrsOptions extends OptionsOf<typeof CqrsConfig.options.fields> {}

@@ -78,4 +78,4 @@ export class EventSourcingConfig extends config(
   },
 ) {}
 
-export type EventSourcingOptions = OptionsOf<typeof EventSourcingConfig.options.fields>;
+export interface EventSourcingOptions extends OptionsOf<typeof EventSourcingConfig.options.fields> {}

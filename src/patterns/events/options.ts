@@ -11,7 +11,7 @@ export const waitForOptions = options("waitFor()", {
   signal: option<AbortSignal>(is.object),
 });
 
-export type WaitForOptions = OptionsOf<typeof waitForOptions.fields>;
+export interface WaitForOptions extends OptionsOf<typeof waitForOptions.fields> {}
 
 const isDate: Check<Date> = (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? undefined : "a Date");
 
@@ -24,7 +24,7 @@ export const loadOptions = options("load()", {
   tx: option<Queries>(is.object),
 });
 
-export type LoadOptions = OptionsOf<typeof loadOptions.fields>;
+export interface LoadOptions extends OptionsOf<typeof loadOptions.fields> {}
 
 export interface AppendOptions {
   /**

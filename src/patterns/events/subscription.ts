@@ -25,7 +25,9 @@ const subscriptionOptions = declare("subscribe()", {
   skipAfter: option(is.integer(1), Infinity),
 });
 
-export type SubscriptionOptions = OptionsOf<typeof subscriptionOptions.fields> & { readonly name: string };
+export interface SubscriptionOptions extends OptionsOf<typeof subscriptionOptions.fields> {
+  readonly name: string;
+}
 
 const shardForm = /#\d+\/(\d+)$/;
 

@@ -60,7 +60,7 @@ const filter = declare("jobs.list()", {
   before: option(isText),
 });
 
-export type JobFilter = OptionsOf<typeof filter.fields>;
+export interface JobFilter extends OptionsOf<typeof filter.fields> {}
 
 export interface JobsFeature {
   /** Sets options of jobs. Not needed for their defaults. */

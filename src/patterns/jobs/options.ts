@@ -66,7 +66,7 @@ const keyLimitOptions = options(
 );
 
 /** Bounds of the jobs of a name, over all machines. */
-export type JobLimit = OptionsOf<typeof limitOptions.fields>;
+export interface JobLimit extends OptionsOf<typeof limitOptions.fields> {}
 /** Bounds for each key of the jobs of a name, over all machines. */
 export type JobKeyLimit<Value = never> = Omit<OptionsOf<typeof keyLimitOptions.fields>, "key"> & {
   /** The key of a job, made from its value when it is enqueued: a customer, a host. */
@@ -150,7 +150,7 @@ export type EnqueueManyOptions<Value = never> = Omit<OptionsOf<typeof manyOption
 
 export const readEnqueueMany = (given: unknown): SettingsOf<typeof manyOptions.fields> => manyOptions.read([given]);
 
-export type EnqueueOptions = OptionsOf<typeof enqueueOptions.fields>;
+export interface EnqueueOptions extends OptionsOf<typeof enqueueOptions.fields> {}
 export type EnqueueSettings = SettingsOf<typeof enqueueOptions.fields>;
 
 export const jobsOptions = options("enableJobs()", {
@@ -168,7 +168,7 @@ export const jobsOptions = options("enableJobs()", {
   admin: adminOption("/_jobs"),
 });
 
-export type JobsOptions = OptionsOf<typeof jobsOptions.fields>;
+export interface JobsOptions extends OptionsOf<typeof jobsOptions.fields> {}
 export type JobsSettings = SettingsOf<typeof jobsOptions.fields>;
 
 export interface JobSettings extends Omit<SettingsOf<typeof jobOptions.fields>, "schedule"> {

@@ -54,7 +54,7 @@ export const filterOptions = options("the filter of messages", {
 });
 
 /** A choice of messages that have failed or are stuck; all fields given must fit. */
-export type OutboxFilter = OptionsOf<typeof filterOptions.fields>;
+export interface OutboxFilter extends OptionsOf<typeof filterOptions.fields> {}
 
 /** The backlog. Numbers over 100,000 are given as 100,000. */
 export interface OutboxStatus {

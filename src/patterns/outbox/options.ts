@@ -25,5 +25,5 @@ export const outboxOptions = options("enableOutbox()", {
   inboxCount: option(is.integer(0), 1_000_000),
 });
 
-export type OutboxOptions = OptionsOf<typeof outboxOptions.fields>;
+export interface OutboxOptions extends OptionsOf<typeof outboxOptions.fields> {}
 export type OutboxSettings = SettingsOf<typeof outboxOptions.fields>;

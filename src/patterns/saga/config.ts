@@ -42,4 +42,4 @@ export class SagaConfig extends config(
   { order: ["maxRetries", "timeoutMs"] },
 ) {}
 
-export type SagaOptions = OptionsOf<typeof SagaConfig.options.fields>;
+export interface SagaOptions extends OptionsOf<typeof SagaConfig.options.fields> {}

@@ -81,7 +81,7 @@ export const filterOptions = declare("sagas.list()", {
   before: option(isBefore),
 });
 
-export type SagaFilter = OptionsOf<typeof filterOptions.fields>;
+export interface SagaFilter extends OptionsOf<typeof filterOptions.fields> {}
 
 /** Counts of executions. */
 export interface SagaCounts {
@@ -98,4 +98,4 @@ export const signalOptions = declare("signal()", {
   tx: option<Queries>(is.object),
 });
 
-export type SignalOptions = OptionsOf<typeof signalOptions.fields>;
+export interface SignalOptions extends OptionsOf<typeof signalOptions.fields> {}

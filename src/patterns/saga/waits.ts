@@ -114,7 +114,7 @@ const waitOptions = declare("waitFor()", {
   optional: option(is.boolean, false),
 });
 
-type AllOptions = OptionsOf<typeof waitOptions.fields>;
+interface AllOptions extends OptionsOf<typeof waitOptions.fields> {}
 
 export function readWait(name: string, options: unknown): Wait {
   const owner = `wait ${show(name)}`;

@@ -29,7 +29,9 @@ const fields = {
 };
 
 /** The options of HTTP/2 as they are given, each in either spelling. */
-export type Http2Options = EitherSpelling<OptionsOf<typeof fields>>;
+interface GivenOptions extends OptionsOf<typeof fields> {}
+
+export type Http2Options = EitherSpelling<GivenOptions>;
 
 /** The settings of HTTP/2. */
 export type Http2Fields = SettingsOf<typeof fields>;

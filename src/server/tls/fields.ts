@@ -1,4 +1,5 @@
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import type { EitherSpelling } from "../../kit/names.js";
 import { type Check, is } from "../../kit/options.js";
 
 /** PEM text, its bytes, or the path of a file that holds it. */
@@ -31,9 +32,9 @@ const clientFields = {
 };
 
 /** A certificate with its key. */
-export type CertificateFields = Given<typeof certificateFields, "cert" | "key">;
+export interface CertificateFields extends Given<typeof certificateFields, "cert" | "key"> {}
 
-export type ClientCertificateFields = Given<typeof clientFields, "ca">;
+export interface ClientCertificateFields extends Given<typeof clientFields, "ca"> {}
 
 const certificateOptions = options("tls.certificates", certificateFields);
 const clientOptions = options("tls.clientCertificates", clientFields);
@@ -61,7 +62,7 @@ const tlsFields = {
 };
 
 /** The options of TLS as they are given. */
-export type TlsFields = Given<typeof tlsFields, "cert" | "key">;
+export interface TlsFields extends Given<typeof tlsFields, "cert" | "key"> {}
 
 export type TlsSettings = SettingsOf<typeof tlsFields>;
 export type CertificateSettings = SettingsOf<typeof certificateFields>;
@@ -69,7 +70,7 @@ export type CertificateSettings = SettingsOf<typeof certificateFields>;
 const tlsOptions = options("tls", tlsFields);
 
 /** The option `tls` of a server. */
-export const tlsOption = option.made<TlsFields, TlsSettings | undefined>(
+export const tlsOption = option.made<TlsFields & EitherSpelling<TlsFields>, TlsSettings | undefined>(
   is.object,
   (given) => tlsOptions.read([given]),
   undefined,

@@ -10,7 +10,7 @@ const uploadOptions = options("option 'uploads' of GraphQLConfig", {
   bodyLimit: option(is.integer(0)),
 });
 
-export type UploadOptions = OptionsOf<typeof uploadOptions.fields>;
+export interface UploadOptions extends OptionsOf<typeof uploadOptions.fields> {}
 export type UploadSettings = SettingsOf<typeof uploadOptions.fields>;
 
 /** Null where uploads are not accepted. */

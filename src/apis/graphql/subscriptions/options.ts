@@ -29,5 +29,5 @@ export const subscriptionOptions = options("option 'subscriptions' of GraphQLCon
   sendTimeout: option.duration("30s", "1ms", "1d"),
 });
 
-export type SubscriptionOptions = OptionsOf<typeof subscriptionOptions.fields>;
+export interface SubscriptionOptions extends OptionsOf<typeof subscriptionOptions.fields> {}
 export type SubscriptionSettings = SettingsOf<typeof subscriptionOptions.fields>;

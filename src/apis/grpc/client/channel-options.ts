@@ -20,7 +20,7 @@ const tlsOptions = options("GrpcChannel.tls", {
   servername: option(is.text),
 });
 
-export type ChannelTls = OptionsOf<typeof tlsOptions.fields>;
+export interface ChannelTls extends OptionsOf<typeof tlsOptions.fields> {}
 
 const channelOptions = options("GrpcChannel", {
   /** Time for a unary call, unless the call says otherwise; 0 for no limit. Default 30 seconds. Streams have no limit. */
@@ -55,7 +55,7 @@ const channelOptions = options("GrpcChannel", {
   tracer: option<Tracer | (() => Tracer | null)>(is.either(is.object, is.function)),
 });
 
-export type ChannelOptions = OptionsOf<typeof channelOptions.fields>;
+export interface ChannelOptions extends OptionsOf<typeof channelOptions.fields> {}
 
 /** Times are in seconds. */
 export interface ChannelSettings extends Omit<SettingsOf<typeof channelOptions.fields>, "metadata" | "tracer"> {

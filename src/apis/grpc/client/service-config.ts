@@ -57,12 +57,14 @@ const nameOptions = options("name", {
   method: option(is.string, ""),
 });
 
-type MethodName = OptionsOf<typeof nameOptions.fields>;
+interface MethodName extends OptionsOf<typeof nameOptions.fields> {}
 type GivenPolicy = {
   readonly [K in keyof OptionsOf<typeof retryOptions.fields>]-?: NonNullable<OptionsOf<typeof retryOptions.fields>[K]>;
 };
 
-type GivenHedging = OptionsOf<typeof hedgingOptions.fields> & { readonly maxAttempts: number };
+interface GivenHedging extends OptionsOf<typeof hedgingOptions.fields> {
+  readonly maxAttempts: number;
+}
 
 const methodOptions = options("methodConfig", {
   /** The methods: `{ service, method }`, `{ service }` for all of a service, `{}` for all. The most exact one holds. */
@@ -135,7 +137,7 @@ const configOptions = options("serviceConfig", {
 });
 
 /** A service config of gRPC: a JSON object that other implementations read too. */
-export type GrpcServiceConfig = OptionsOf<typeof configOptions.fields>;
+export interface GrpcServiceConfig extends OptionsOf<typeof configOptions.fields> {}
 
 /** Of one method. The time is in seconds. */
 export interface MethodConfig {

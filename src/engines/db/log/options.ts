@@ -17,7 +17,7 @@ const queryLogOptions = options("logQueries", {
   repeated: option(is.integer(0, 1_000_000), 5),
 });
 
-export type QueryLogOptions = OptionsOf<typeof queryLogOptions.fields>;
+export interface QueryLogOptions extends OptionsOf<typeof queryLogOptions.fields> {}
 
 /** `caller` is undefined where the environment decides. */
 export type QueryLogSettings = SettingsOf<typeof queryLogOptions.fields>;

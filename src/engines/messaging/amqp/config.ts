@@ -41,10 +41,10 @@ const topicOptions = options("a topic of AmqpConfig", {
 const tlsOptions = options("option 'tls' of AmqpConfig", tlsFields);
 
 /** Routing of one topic, where every group is not to get every message. */
-export type AmqpTopicOptions = OptionsOf<typeof topicOptions.fields>;
+export interface AmqpTopicOptions extends OptionsOf<typeof topicOptions.fields> {}
 
 /** TLS of the connection. Certificates and keys are PEM texts, not paths. */
-export type AmqpTlsOptions = OptionsOf<typeof tlsFields>;
+export interface AmqpTlsOptions extends OptionsOf<typeof tlsFields> {}
 
 const isUrl: Check<string> = (value) =>
   typeof value === "string" && /^amqps?:\/\//.test(value) && URL.canParse(value)
@@ -87,7 +87,7 @@ const fields = {
   ),
 };
 
-export type AmqpOptions = OptionsOf<typeof fields>;
+export interface AmqpOptions extends OptionsOf<typeof fields> {}
 
 const Base = config("AmqpConfig", fields, {
   order: ["url", "prefetchCount"],

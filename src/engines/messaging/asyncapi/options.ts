@@ -52,5 +52,5 @@ export const asyncapiOptions = options(
   },
 );
 
-export type AsyncapiOptions = OptionsOf<typeof asyncapiOptions.fields>;
+export interface AsyncapiOptions extends OptionsOf<typeof asyncapiOptions.fields> {}
 export type AsyncapiSettings = SettingsOf<typeof asyncapiOptions.fields>;

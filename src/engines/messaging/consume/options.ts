@@ -35,7 +35,9 @@ const batchOptions = options("batch", {
 });
 
 /** Batches of messages for one call of a handler. */
-export type BatchOptions = OptionsOf<typeof batchOptions.fields> & { readonly size: number };
+export interface BatchOptions extends OptionsOf<typeof batchOptions.fields> {
+  readonly size: number;
+}
 
 const idempotentOptions = options("idempotent", {
   /** Time for which ids are remembered. Default 1 day. */
@@ -44,7 +46,7 @@ const idempotentOptions = options("idempotent", {
   store: option<ProcessedStore>(is.object),
 });
 
-export type IdempotentOptions = OptionsOf<typeof idempotentOptions.fields>;
+export interface IdempotentOptions extends OptionsOf<typeof idempotentOptions.fields> {}
 
 const consumerOptions = options("a consumer", {
   /** The group: each message is handled by one consumer of each group. Default: that of the broker's configuration. */
@@ -93,7 +95,7 @@ const consumerOptions = options("a consumer", {
 });
 
 /** Options of a consumer. */
-export type ConsumerOptions = OptionsOf<typeof consumerOptions.fields>;
+export interface ConsumerOptions extends OptionsOf<typeof consumerOptions.fields> {}
 
 /** The options that were given, checked; the timeout is in seconds. */
 export type GivenConsumerOptions = Partial<SettingsOf<typeof consumerOptions.fields>>;

@@ -18,7 +18,7 @@ const retryOptions = options("retry", {
 });
 
 /** The attempts of a handler that fails. */
-export type RetryOptions = OptionsOf<typeof retryOptions.fields>;
+export interface RetryOptions extends OptionsOf<typeof retryOptions.fields> {}
 export type RetrySettings = SettingsOf<typeof retryOptions.fields>;
 
 export function readRetry(owner: string, given: RetryOptions | false | undefined): RetrySettings {

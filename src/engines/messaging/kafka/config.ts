@@ -22,10 +22,10 @@ type Token = string | TokenSource;
 const tlsOptions = options("option 'tls' of LogBrokerConfig", tlsFields);
 
 /** The login to the brokers. */
-export type KafkaSaslOptions = OptionsOf<typeof saslOptions.fields>;
+export interface KafkaSaslOptions extends OptionsOf<typeof saslOptions.fields> {}
 
 /** TLS of the connections. Certificates and keys are PEM texts, not paths. */
-export type KafkaTlsOptions = OptionsOf<typeof tlsFields>;
+export interface KafkaTlsOptions extends OptionsOf<typeof tlsFields> {}
 
 const addressPattern = /^(?:\[[\da-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i;
 
@@ -77,7 +77,7 @@ const fields = {
   tls: option.secret(is.either<[boolean, EitherSpelling<KafkaTlsOptions>]>(is.boolean, is.object), readTls, null),
 };
 
-export type LogBrokerOptions = OptionsOf<typeof fields>;
+export interface LogBrokerOptions extends OptionsOf<typeof fields> {}
 
 const Base = config("LogBrokerConfig", fields, {
   order: ["brokers", "groupId"],

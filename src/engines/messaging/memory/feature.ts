@@ -11,7 +11,7 @@ class MemoryBrokerConfig extends config("enableMemoryBroker", {
   maxBytes: option(is.integer(1)),
 }) {}
 
-export type MemoryBrokerSettings = OptionsOf<typeof MemoryBrokerConfig.options.fields>;
+export interface MemoryBrokerSettings extends OptionsOf<typeof MemoryBrokerConfig.options.fields> {}
 
 export interface MemoryBrokerFeature {
   /** Uses a broker in the memory of the process, for development and tests. Messages end with the process. */

@@ -32,7 +32,7 @@ const publishOptions = options("publish()", {
   tombstone: option(is.boolean, false),
 });
 
-export type PublishOptions = OptionsOf<typeof publishOptions.fields>;
+export interface PublishOptions extends OptionsOf<typeof publishOptions.fields> {}
 
 /** The type of the values that a topic takes. */
 export type PublishedValue<T> = T extends Topic<infer In, infer _Out, infer _Reply> ? In : unknown;

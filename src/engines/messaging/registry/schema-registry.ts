@@ -26,7 +26,7 @@ type TokenSource = () => string | Promise<string>;
 type Token = string | TokenSource;
 
 /** The login to a schema registry. */
-export type SchemaRegistryAuth = OptionsOf<typeof authOptions.fields>;
+export interface SchemaRegistryAuth extends OptionsOf<typeof authOptions.fields> {}
 
 const isUrl: Check<string> = (value) => {
   const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : null;
@@ -51,7 +51,9 @@ const fields = {
 };
 
 /** Options of a schema registry. */
-export type SchemaRegistryOptions = OptionsOf<typeof fields> & { readonly url: string };
+export interface SchemaRegistryOptions extends OptionsOf<typeof fields> {
+  readonly url: string;
+}
 
 const Base = config("SchemaRegistry", fields, { order: ["url"] });
 

@@ -46,7 +46,7 @@ const fields = {
   ),
 };
 
-export type CloudQueueOptions = OptionsOf<typeof fields>;
+export interface CloudQueueOptions extends OptionsOf<typeof fields> {}
 
 const Base = config("CloudQueueConfig", fields, {
   order: ["region", "queueUrl"],

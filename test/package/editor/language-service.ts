@@ -1,8 +1,6 @@
 import { resolve } from "node:path";
 import ts from "typescript";
 
-const root = resolve(import.meta.dirname, "../..");
-
 /** What an editor shows at the marks `|` in a piece of code. The code is read once: each change costs about a second. */
 export interface Editor {
   /** The names that it suggests at one mark. */
@@ -15,16 +13,16 @@ export interface Editor {
   errors(code: string): string[];
 }
 
-/** An editor on a file of a project, this one if no other is given. `imports` stands above each piece of code. */
-export function openEditor(imports: string, project: string = root): Editor {
-  const file = resolve(project, "test/orm/in-the-editor.ts");
-  const { config } = ts.readConfigFile(resolve(project, "tsconfig.json"), ts.sys.readFile) as { config: object };
-  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, project);
+/** Opens an editor on a project. `imports` stands above each piece of code of the editor that is made with it. */
+export function openProject(folder: string): (imports: string) => Editor {
+  const file = resolve(folder, "in-the-editor.ts");
+  const { config } = ts.readConfigFile(resolve(folder, "tsconfig.json"), ts.sys.readFile) as { config: object };
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, folder);
   let text = "";
   let version = 0;
   const service = ts.createLanguageService({
-    getCompilationSettings: () => ({ ...options, noUnusedLocals: false }),
-    getCurrentDirectory: () => project,
+    getCompilationSettings: () => options,
+    getCurrentDirectory: () => folder,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     getScriptFileNames: () => [file],
     getScriptVersion: (path) => (path === file ? String(version) : "0"),
@@ -35,12 +33,16 @@ export function openEditor(imports: string, project: string = root): Editor {
     fileExists: (path) => path === file || ts.sys.fileExists(path),
     readFile: (path) => (path === file ? text : ts.sys.readFile(path)),
   });
-  const open = (code: string): number => {
-    const before = `${imports}\n`;
-    text = before + code.replace("|", "");
-    version++;
-    return before.length + code.indexOf("|");
-  };
+  return (imports) =>
+    editorOf(service, file, (code) => {
+      const before = `${imports}\n`;
+      text = before + code.replace("|", "");
+      version++;
+      return before.length + code.indexOf("|");
+    });
+}
+
+function editorOf(service: ts.LanguageService, file: string, open: (code: string) => number): Editor {
   const each = <T>(code: string, ask: (position: number) => T): T[] => {
     const pieces = code.split("|");
     let position = open(`|${pieces.join("")}`);

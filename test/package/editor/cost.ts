@@ -2,9 +2,6 @@ import { resolve } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
-const folder = resolve(import.meta.dirname, "../..");
-const file = resolve(folder, "test/orm/generated-models.ts");
-
 /** An application of so many models in a ring, each with lookups through three relations. */
 function application(models: number): string {
   const name = (index: number): string => `M${(index + models) % models}`;
@@ -23,19 +20,22 @@ export const q${index} = async () => {
   return rows.map((each) => each.next.next.label + each.n + row.label);
 };`;
   });
-  return `import { count, field, type Manager, Model } from "../../src/entry/orm.js";\n${parts.join("\n")}`;
+  return `import { count, field, type Manager, Model } from "stoa/orm";\n${parts.join("\n")}`;
 }
 
-/** What the compiler instantiates for it; fails when it does not type-check. */
-function cost(models: number): number {
+/** What the compiler instantiates for it; fails when it does not type-check. Files of the package are read once. */
+function cost(folder: string, models: number, read: Map<string, ts.SourceFile | undefined>): number {
+  const file = resolve(folder, "generated-models.ts");
   const { config } = ts.readConfigFile(resolve(folder, "tsconfig.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, folder);
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists } = host;
-  const text = application(models);
+  read.set(file, ts.createSourceFile(file, application(models), ts.ScriptTarget.ES2022));
   host.fileExists = (path) => path === file || fileExists(path);
-  host.getSourceFile = (path, ...rest) =>
-    path === file ? ts.createSourceFile(path, text, ts.ScriptTarget.ES2022) : getSourceFile(path, ...rest);
+  host.getSourceFile = (path, ...rest) => {
+    if (!read.has(path)) read.set(path, getSourceFile(path, ...rest));
+    return read.get(path);
+  };
   const program = ts.createProgram([file], { ...options, noEmit: true }, host);
   const messages = program
     .getSemanticDiagnostics(program.getSourceFile(file))
@@ -44,12 +44,16 @@ function cost(models: number): number {
   return (program as unknown as { getInstantiationCount(): number }).getInstantiationCount();
 }
 
-describe("the types of models", () => {
-  it("The compiler's work for models grows in proportion to their number", () => {
-    const [few, some, many] = [cost(2), cost(12), cost(22)] as [number, number, number];
-    const each = (some - few) / 10;
-    expect((many - some) / 10 / each).toBeLessThan(1.3);
-    // A model with its lookups, annotations and joins.
-    expect(each).toBeLessThan(20_000);
+/** The compiler's work for models of a project that has the package installed. */
+export function costTests(folder: () => string): void {
+  describe("the types of models", () => {
+    it("The compiler's work for models grows in proportion to their number", () => {
+      const read = new Map<string, ts.SourceFile | undefined>();
+      const [few, some, many] = [2, 12, 22].map((models) => cost(folder(), models, read)) as [number, number, number];
+      const each = (some - few) / 10;
+      expect((many - some) / 10 / each).toBeLessThan(1.3);
+      // A model with its lookups, annotations and joins.
+      expect(each).toBeLessThan(20_000);
+    });
   });
-});
+}

@@ -1,9 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { installPackage } from "../support/installed-package.js";
-import { type Editor, openEditor } from "../support/language-service.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { installPackage, root } from "../../support/installed-package.js";
+import { costTests } from "./cost.js";
+import { hoverTests } from "./hover.js";
+import { type Editor, openProject } from "./language-service.js";
+import { modelTests } from "./models.js";
+import { optionTests } from "./options.js";
+
+// Each question checks the package's types; on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const models = `
 import { App } from "stoa";
@@ -18,19 +25,22 @@ class Book extends Model("books", {
 const app = new App();`;
 
 let folder: string;
+let makeEditor: (imports: string) => Editor;
 let editor: Editor;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "stoa-editor-"));
   await installPackage(folder);
-  const compilerOptions = { target: "ES2022", module: "NodeNext", strict: true, types: ["node"] };
+  await cp(join(root, "test/orm/bookshop.ts"), join(folder, "bookshop.ts"));
+  const compilerOptions = { target: "ES2022", module: "NodeNext", strict: true, skipLibCheck: true, types: ["node"] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
-  editor = openEditor(models, folder);
-}, 600_000);
+  makeEditor = openProject(folder);
+  editor = makeEditor(models);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("an editor on a project that has the package installed", { timeout: 300_000 }, () => {
+describe("an editor on a project that has the package installed", () => {
   it("An editor suggests the keys of filters, the names of orders and the options of fields from the package", () => {
     const [filters, orders, ints, chars, routes] = editor.eachCompletions(`
       Book.objects.filter({ | });
@@ -68,3 +78,9 @@ describe("an editor on a project that has the package installed", { timeout: 300
     expect(error).toBe("Type 'string' is not assignable to type 'ValueOrSubquery<number | null>'.");
   });
 });
+
+// One process and one compiler for all of them: to read the types takes longer than the questions.
+optionTests((imports) => makeEditor(imports));
+hoverTests((imports) => makeEditor(imports));
+modelTests((imports) => makeEditor(imports));
+costTests(() => folder);
