@@ -55,6 +55,8 @@ export interface ConsumerParts extends Omit<ConsumerContext, "deadlines" | "stop
   readonly run: HandlerRun | BatchRun;
   /** The name of the handler, for the log. */
   readonly handler: string;
+  /** True if the topic was found by a pattern. */
+  readonly isFound: boolean;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;
 }
@@ -230,7 +232,8 @@ export class Consumer implements Subscription {
         if (opening.begun) this.#failed(error);
       },
     };
-    const request = { topic, group, prefetch, from, broadcast, deadLetterTopic, maxDeliveries };
+    const mustExist = this.#parts.isFound;
+    const request = { topic, group, prefetch, from, broadcast, deadLetterTopic, maxDeliveries, mustExist };
     const source = await broker.consume(request, sink);
     opening.begun = true;
     if (opening.over) {
