@@ -3,7 +3,7 @@ import { App } from "stoa";
 import { createKafkaBroker } from "stoa/messaging";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { service } from "../../support/service.js";
-import { clients, connected, uniqueTopic, until } from "./harness.js";
+import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
 const address = service("kafka");
 
@@ -112,6 +112,7 @@ describe.skipIf(!address)("Kafka: consumers by pattern", () => {
 
   it("An application without a topic that matches starts, and learns of the first one", async () => {
     const app = new App();
+    app.logger = silent();
     const name = uniqueTopic("first");
     app.enableMessaging({ ...settings, groupId: uniqueTopic("group") });
     const seen: unknown[] = [];
