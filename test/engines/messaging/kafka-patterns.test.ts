@@ -1,5 +1,5 @@
 import { Admin, Producer } from "@platformatic/kafka";
-import { App } from "stoa";
+import { App, type LogBrokerOptions } from "stoa";
 import { createKafkaBroker } from "stoa/messaging";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { service } from "../../support/service.js";
@@ -8,7 +8,12 @@ import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 const address = service("kafka");
 
 describe.skipIf(!address)("Kafka: consumers by pattern", () => {
-  const settings = { brokers: [address!], sessionTimeout: 6, partitions: 1, patternInterval: "200ms" } as const;
+  const settings: LogBrokerOptions = {
+    brokers: [address!],
+    sessionTimeout: 6,
+    partitions: 1,
+    patternInterval: "200ms",
+  };
   const backend = { connect: () => createKafkaBroker({ ...settings, groupId: uniqueTopic("group") }) };
   const open = clients(backend);
 
