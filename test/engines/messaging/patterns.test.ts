@@ -78,6 +78,9 @@ describe("Consumers by pattern", () => {
     const client = await open();
     const [prefix, seen] = [uniqueTopic("p"), [] as unknown[]];
     const old = `${prefix}.old`;
+    const none = await client.subscribe(/^no such topic$/, {}, () => {});
+    expect(none.stats()).toMatchObject({ running: 0, held: 0, results: { done: 0, dead: 0 } });
+    await none.close();
     await client.publish(old, "before");
     const subscription = await client.subscribe(new RegExp(`^${prefix}\\.`), { from: "end" }, ({ value }) => {
       seen.push(value);

@@ -61,6 +61,17 @@ export interface ConsumerParts extends Omit<ConsumerContext, "deadlines" | "stop
   readonly onClosed: (consumer: Consumer) => void;
 }
 
+export const noResults: Readonly<Record<WorkResult, number>> = {
+  done: 0,
+  retried: 0,
+  requeued: 0,
+  rejected: 0,
+  dead: 0,
+  duplicate: 0,
+  released: 0,
+  lost: 0,
+};
+
 const firstPause = 250;
 const longestPause = 15_000;
 /** Milliseconds until a message is given back after a fault of the consumer itself. */
@@ -81,16 +92,7 @@ export class Consumer implements Subscription {
   readonly #flow: Flow<InFlightMessage>;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Map<Delivery, InFlightMessage>();
-  readonly #results = {
-    done: 0,
-    retried: 0,
-    requeued: 0,
-    rejected: 0,
-    dead: 0,
-    duplicate: 0,
-    released: 0,
-    lost: 0,
-  } satisfies Record<WorkResult, number>;
+  readonly #results = { ...noResults };
   #watch: LoopWatch | undefined;
   /** The last block of the event loop. */
   #block = { length: 0, end: 0 };

@@ -1,7 +1,8 @@
 import type { Logger } from "../../../kit/logger.js";
 import type { Broker, SeekTarget } from "../broker.js";
 import { MessagingError } from "../errors.js";
-import type { Consumer, Subscription, SubscriptionStats } from "./consumer.js";
+import { type Consumer, noResults, type Subscription, type SubscriptionStats } from "./consumer.js";
+import type { WorkResult } from "./in-flight-message.js";
 import { replySuffix } from "./reply.js";
 
 export interface PatternParts {
@@ -120,13 +121,13 @@ export class PatternSubscription implements Subscription {
   }
 
   stats(): SubscriptionStats {
-    const sum = { running: 0, held: 0, results: {} as Record<string, number> };
+    const sum = { running: 0, held: 0, results: { ...noResults } };
     for (const { running, held, results } of this.#all.map((consumer) => consumer.stats())) {
       sum.running += running;
       sum.held += held;
-      for (const [name, count] of Object.entries(results)) sum.results[name] = (sum.results[name] ?? 0) + count;
+      for (const [name, count] of Object.entries(results)) sum.results[name as WorkResult] += count;
     }
-    return sum as SubscriptionStats;
+    return sum;
   }
 
   /** Looks for no further topics. */

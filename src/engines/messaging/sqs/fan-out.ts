@@ -102,9 +102,7 @@ export class FanOut {
       return (await this.#call("CreateTopic", { Name, Attributes: isFifo ? { FifoTopic: "true" } : {} })).TopicArn;
     let NextToken: string | undefined;
     do {
-      const page: SnsCalls["ListTopics"]["output"] = await this.#call("ListTopics", {
-        ...(NextToken && { NextToken }),
-      });
+      const page: SnsCalls["ListTopics"]["output"] = await this.#call("ListTopics", { NextToken });
       const found = page.Topics?.find(({ TopicArn }) => TopicArn.endsWith(`:${Name}`));
       if (found !== undefined) return found.TopicArn;
       NextToken = page.NextToken;

@@ -105,7 +105,7 @@ type SnsEntry = Omit<SqsSendEntry, "MessageBody" | "DelaySeconds"> & { readonly 
 export interface SnsCalls {
   CreateTopic: Call<{ Name: string; Attributes: Record<string, string> }, { readonly TopicArn: string }>;
   ListTopics: Call<
-    { NextToken?: string },
+    { NextToken: string | undefined },
     { readonly Topics?: readonly { readonly TopicArn: string }[]; readonly NextToken?: string }
   >;
   Subscribe: Call<
