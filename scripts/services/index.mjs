@@ -18,6 +18,7 @@ import confluent from "./confluent.mjs";
 import django from "./django.mjs";
 import elasticmq from "./elasticmq.mjs";
 import kafka from "./kafka.mjs";
+import moto from "./moto.mjs";
 import nats from "./nats.mjs";
 import otlp from "./otlp.mjs";
 import pgbouncer from "./pgbouncer.mjs";
@@ -46,6 +47,7 @@ export const services = [
   rabbitmq,
   kafka,
   elasticmq,
+  moto,
   nats,
   registry,
   confluent,

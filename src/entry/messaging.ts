@@ -17,6 +17,7 @@ export type {
   PartitionOffset,
   PublishWay,
   SeekTarget,
+  TopicWatcher,
 } from "../engines/messaging/broker.js";
 export type { Subscription, SubscriptionStats } from "../engines/messaging/consume/consumer.js";
 export type { WorkResult } from "../engines/messaging/consume/in-flight-message.js";

@@ -42,6 +42,27 @@ describe("stoa messages", () => {
   });
 });
 
+it("The dead letters of topics that a handler has by a pattern are listed", async () => {
+  const hub = new MemoryHub();
+  const record = { key: null, headers: {}, body: Buffer.from("1"), timestamp: 1, delay: 0 };
+  for (const topic of ["orders.eu", "orders.eu.dead", "bills.dead"])
+    hub.append({ ...record, topic, id: `in-${topic}` });
+  const make = () => {
+    const app = new App();
+    messagingState(hostOf(app)).replacement = () => new MemoryBroker({ hub });
+    app.enableMemoryBroker();
+    return app.onMessage(/./, () => {});
+  };
+  const folder = await makeFolder();
+  Object.assign(globalThis, { made: make });
+  await writeFile(join(folder, "app.mjs"), "export const app = () => globalThis.made();");
+  const listed = await stoa(folder, "list", "--app", "app.mjs");
+  expect(listed).toMatchObject({ code: 0, out: expect.stringContaining("orders.eu") });
+  expect(listed.out).toMatch(/\b1\b/);
+  expect((await stoa(folder, "show", "in-orders.eu.dead", "--app", "app.mjs")).code).toBe(0);
+  expect((await stoa(folder, "show", "in-bills.dead", "--app", "app.mjs")).code).toBe(1);
+});
+
 it("Control characters in a message of another program do not reach the terminal", async () => {
   const hub = new MemoryHub();
   const odd = "\u001b[31m\u009b31m\u007f";

@@ -39,6 +39,20 @@ describe("a topic", () => {
   });
 });
 
+describe("a pattern of topics", () => {
+  it("A pattern is consumed like a topic by its name, and cannot be published to", () => {
+    app.onMessage(/^orders\./, (message) => {
+      expectTypeOf(message.topic).toBeString();
+      expectTypeOf(message.value).toBeUnknown();
+    });
+    app.onMessage(/^orders\./, { schema: z.object({ n: z.number() }) }, (message) => {
+      expectTypeOf(message.value).toEqualTypeOf<{ n: number }>();
+    });
+    // @ts-expect-error a message has one topic
+    app.publish(/^orders\./, 1);
+  });
+});
+
 describe("a message handler", () => {
   it("A message handler gets the dependencies that it asks for", () => {
     app.onMessage("any", { inject: { mail: Depends<{ send(): void }>("mail") } }, (_message, { mail }) => {

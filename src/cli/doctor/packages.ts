@@ -5,6 +5,7 @@ import type { Finding } from "./finding.js";
 
 /** The features that need an optional package. Which packages there are, and their versions, is in the manifest. */
 const users: Readonly<Record<string, string>> = {
+  "@aws-sdk/client-sns": "fanOut of enableCloudQueue()",
   "@aws-sdk/client-sqs": "enableCloudQueue()",
   "@bufbuild/protobuf": "enableGrpc(), messages in Protobuf",
   "@electric-sql/pglite": "a database with the URL pglite:",

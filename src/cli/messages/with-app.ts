@@ -56,23 +56,25 @@ export async function withPile<T>(call: AppCall, run: (pile: Pile) => Promise<T>
       opened.push(feature);
       await feature.open?.(host);
     }
-    return await run(pileOf(host, call));
+    return await run(await pileOf(host, call));
   } finally {
     for (const feature of opened.reverse()) await feature.close?.(host);
   }
 }
 
-function pileOf(host: Host, { options, terminal }: AppCall): Pile {
+async function pileOf(host: Host, { options, terminal }: AppCall): Promise<Pile> {
   const { messaging, definitions } = messagingState(host);
   if (messaging === null)
     throw new ValueError("the application has no broker: it needs enableMemoryBroker() or another");
   if (messaging.brokers.includes("memory") && !options.outbox) {
     terminal.note("messages of the memory broker are in the process of the application: they cannot be seen here");
   }
+  const wanted = options.topic === undefined && !options.outbox ? definitions : [];
+  const consumed = await Promise.all(wanted.map(({ topic, options }) => messaging.topicsOf(topic, options)));
   return new Pile({
     deadLetters: options.outbox ? null : messaging.deadLetters,
     outbox: options.dead ? null : (outboxOf(host)?.admin ?? null),
-    topics: options.topic ?? [...new Set(definitions.map(({ topic }) => topic.name))],
+    topics: options.topic ?? [...new Set(consumed.flat())],
     onlyTopics: options.topic !== undefined,
     limit: options.limit ?? 1000,
   });

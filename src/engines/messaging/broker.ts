@@ -45,9 +45,22 @@ export interface Broker {
    * transactions.
    */
   transact?(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void>;
+  /**
+   * Tells of all topics before it resolves, and again as they change, until the function that it resolves to is called: for
+   * consumers by pattern. Absent where the broker cannot list its topics.
+   */
+  watchTopics?(watcher: TopicWatcher): Promise<() => void>;
   /** The broker's own way back for replies. Absent where replies go through a topic. */
   readonly replies?: BrokerReplies;
   close(): Promise<void>;
+}
+
+/** The receiver of the names of topics. */
+export interface TopicWatcher {
+  /** Takes the names of all topics, without those of the broker itself. */
+  found(names: readonly string[]): void;
+  /** The topics could not be listed this time. */
+  failed(error: unknown): void;
 }
 
 /** One connection for publishes. When it has broken, all calls give UNREACHABLE: nothing on it can overtake what failed. */
@@ -171,6 +184,8 @@ export interface ConsumeRequest {
   readonly deadLetterTopic: string | null;
   /** Deliveries without a result after which the record is a dead letter. */
   readonly maxDeliveries: number;
+  /** True if the topic must exist: it was found by a pattern, and is not created again when somebody deletes it. */
+  readonly mustExist?: boolean;
 }
 
 /** The receiver of deliveries. */

@@ -16,23 +16,25 @@ import type { Message } from "./message.js";
 import type { Messaging } from "./messaging.js";
 import type { BatchEntry, Published, PublishedValue, PublishOptions } from "./publish/outgoing.js";
 import { measureMessaging, messagingState } from "./state.js";
-import { asTopic, type Topic } from "./topic.js";
+import { asConsumed, type Topic } from "./topic.js";
 
 type AnyTopic = Topic<never, unknown> | string;
+/** The topic of a handler, or the pattern of the names of its topics. */
+type Consumed = AnyTopic | RegExp;
 
 export interface MessagingFeature {
   /**
-   * Handles the messages of a topic, from the start of the application to its end. A handler that returns has handled its
-   * message; one that throws gets it again later.
+   * Handles the messages of a topic, or of all topics whose names match a pattern, from the start of the application to its
+   * end. A handler that returns has handled its message; one that throws gets it again later.
    */
-  onMessage<const T extends AnyTopic>(topic: T, handler: MessageHandler<T, Record<never, never>>): this;
-  onMessage<const T extends AnyTopic, const O extends ConsumerOptions>(
+  onMessage<const T extends Consumed>(topic: T, handler: MessageHandler<T, Record<never, never>>): this;
+  onMessage<const T extends Consumed, const O extends ConsumerOptions>(
     topic: T,
     options: O & OnlyKnown<O, ConsumerOptions>,
     handler: MessageHandler<T, O>,
   ): this;
   /** Without a handler: a decorator of a function, or of a method, which is registered when its class is instantiated. */
-  onMessage<const T extends AnyTopic, const O extends ConsumerOptions = Record<never, never>>(
+  onMessage<const T extends Consumed, const O extends ConsumerOptions = Record<never, never>>(
     topic: T,
     // `apply`: a handler that does not fit the topic must not be taken for options.
     options?: O & OnlyKnown<O, ConsumerOptions> & { readonly apply?: never },
@@ -45,7 +47,7 @@ export interface MessagingFeature {
     entries: readonly BatchEntry<PublishedValue<T>>[],
   ): Promise<Published[]>;
   /** Starts a consumer while the application runs; `onMessage` declares one before. */
-  subscribe<const T extends AnyTopic, const O extends ConsumerOptions>(
+  subscribe<const T extends Consumed, const O extends ConsumerOptions>(
     topic: T,
     options: O & OnlyKnown<O, ConsumerOptions>,
     handler: MessageHandler<T, O>,
@@ -68,8 +70,8 @@ declare module "../../http/request.js" {
 export const messagingFeature = feature<MessagingFeature>({
   name: "messaging",
   methods: {
-    onMessage(this: unknown, host: Host, topic: AnyTopic, ...rest: readonly unknown[]) {
-      const declared = asTopic(topic);
+    onMessage(this: unknown, host: Host, topic: Consumed, ...rest: readonly unknown[]) {
+      const declared = asConsumed(topic);
       const owner = `onMessage('${declared.name}')`;
       host.assertOpen(owner);
       // An argument that is undefined by mistake is no decorator's.
@@ -133,7 +135,9 @@ export const messagingFeature = feature<MessagingFeature>({
     const { messaging, definitions } = messagingState(host);
     if (messaging === null) return;
     await Promise.all(
-      definitions.map(({ topic, options, handler }) => messaging.subscribe(topic, options, handler as never)),
+      definitions.map(({ topic, options, handler }) =>
+        messaging.subscribe(topic.pattern ?? topic, options, handler as never),
+      ),
     );
   },
   async drain(host) {

@@ -5,12 +5,13 @@ import type { Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, BrokerName, OutgoingRecord } from "./broker.js";
 import { codecOf } from "./codec.js";
-import { Consumer, type Subscription } from "./consume/consumer.js";
+import { Consumer, type ConsumerParts, type Subscription } from "./consume/consumer.js";
 import { type AnyMessageHandler, batchRun, type HandlerHome, handlerRun } from "./consume/handler.js";
 import type { WorkResult } from "./consume/in-flight-message.js";
 import type { Inbox } from "./consume/inbox.js";
 import {
   type ConsumerOptions,
+  type ConsumerSettings,
   consumerSettings,
   type GivenConsumerOptions,
   type MessageHandler,
@@ -18,6 +19,7 @@ import {
   readConsumerOptions,
 } from "./consume/options.js";
 import type { AttemptResult } from "./consume/outcome.js";
+import { PatternSubscription, topicsLike } from "./consume/pattern.js";
 import type { ProcessedStore } from "./consume/processed.js";
 import { DeadLetters } from "./dead-letters.js";
 import { MessagingError } from "./errors.js";
@@ -33,7 +35,7 @@ import { Publisher } from "./publish/publisher.js";
 import { refuseTooLarge } from "./publish/size.js";
 import type { PublisherLimits } from "./publish/waiting.js";
 import { type ReplyValue, type RequestOptions, Requests } from "./requests.js";
-import { asTopic, type Topic } from "./topic.js";
+import { asConsumed, asTopic, type ConsumedTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
 import { MessageTransaction, recordsOf, transactional } from "./transaction.js";
 
@@ -63,6 +65,13 @@ export interface MessagingParts {
   readonly limits?: PublisherLimits;
 }
 
+/** A consumer as it was asked for. */
+interface GivenConsumer extends Pick<ConsumerParts, "run" | "handler"> {
+  readonly options: GivenConsumerOptions;
+  readonly target: Connected;
+  readonly isPaused?: boolean;
+}
+
 interface Connected extends PublishTarget {
   readonly requests: Requests;
 }
@@ -83,6 +92,9 @@ export class Messaging {
   /** The only broker; null if there are none or several. */
   #only: Connected | null = null;
   readonly #consumers = new Set<Consumer>();
+  readonly #patterns = new Set<PatternSubscription>();
+  /** Topics of dead letters that consumers have named. */
+  readonly #deadTopics = new Set<string>();
   /** Names this process among all that use the broker. */
   readonly #processId = nodeCrypto().randomUUID();
   /** Names of topics that were looked at. */
@@ -159,35 +171,65 @@ export class Messaging {
     return prefetchWarning(topic, options, this.#brokerOf(options.broker ?? topic.broker, topic.name).broker);
   }
 
+  /** @internal The names of the topics of a consumer. Those of a pattern are looked for. */
+  async topicsOf({ name, pattern }: ConsumedTopic, { broker }: GivenConsumerOptions): Promise<readonly string[]> {
+    return pattern === undefined ? [name] : topicsLike(pattern, this.#brokerOf(broker ?? null, name).broker);
+  }
+
   /** Starts a consumer. `app.onMessage` does the same when the application starts. */
-  async subscribe<const T extends Topic<never, unknown> | string, const O extends ConsumerOptions>(
+  async subscribe<const T extends Topic<never, unknown> | string | RegExp, const O extends ConsumerOptions>(
     topic: T,
     options: O,
     handler: MessageHandler<T, O>,
   ): Promise<Subscription> {
-    const declared = asTopic(topic);
+    const declared = asConsumed(topic);
     const owner = `the consumer of '${declared.name}'`;
     const read = readConsumerOptions(owner, options);
     if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
-    const { broker, publisher } = this.#brokerOf(read.broker ?? declared.broker, declared.name);
-    const settings = consumerSettings(declared, read, broker, `${this.#processId}-${++this.#subscribed}`);
-    if (settings.broadcast && !broker.abilities.broadcast) {
-      throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
-    }
-    if (settings.transactional) transactional(broker);
-    await codecOf(settings.schema)?.open(declared.name);
-    const { logger, home, processed } = this.#parts;
-    const inbox = settings.inbox ? this.#inboxFor(owner) : null;
-    await inbox?.open();
-    const { name } = declared;
-    const single = settings.batch === null && !settings.transactional;
+    if (typeof read.deadLetter === "string") this.#deadTopics.add(read.deadLetter);
+    const target = this.#brokerOf(read.broker ?? declared.broker, declared.name);
+    const { batch, transactional, guards, inject, group } = this.#settingsOf(declared, read, target);
+    const single = batch === null && !transactional;
+    const make = single ? handlerRun : batchRun;
+    const run = make(handler as unknown as AnyMessageHandler, { batch, guards, inject }, owner, this.#parts.home);
+    const given = { options: read, target, run, handler: handler.name === "" ? "anonymous" : handler.name };
+    const { pattern } = declared;
+    if (pattern === undefined) return this.#start(declared, given);
+    const subscription = new PatternSubscription({
+      pattern,
+      group,
+      broker: target.broker,
+      logger: this.#parts.logger,
+      isDeadLetters: (name) => this.#deadTopics.has(name),
+      start: (name, { isNew, isPaused }) => {
+        const options = isNew ? { ...read, from: "start" as const } : read;
+        return this.#start({ ...declared, name }, { ...given, options, isPaused });
+      },
+      onClosed: (closed) => this.#patterns.delete(closed),
+    });
+    this.#patterns.add(subscription);
+    await subscription.open();
+    return subscription;
+  }
+
+  /** Starts the consumer of one topic. */
+  async #start(topic: ConsumedTopic, given: GivenConsumer): Promise<Consumer> {
+    const { name } = topic;
+    const { options, target, run, handler, isPaused = false } = given;
+    const settings = this.#settingsOf(topic, options, target);
+    const codec = codecOf(settings.schema);
+    if (codec !== null) await codec.open(name);
+    const inbox = settings.inbox ? this.#inboxFor(`the consumer of '${name}'`) : null;
+    if (inbox !== null) await inbox.open();
+    const { logger, processed } = this.#parts;
     const consumer = new Consumer({
       topic: name,
-      broker,
-      publisher,
+      broker: target.broker,
+      publisher: target.publisher,
       settings,
-      run: (single ? handlerRun : batchRun)(handler as unknown as AnyMessageHandler, settings, owner, home),
-      handler: handler.name === "" ? "anonymous" : handler.name,
+      run,
+      handler,
+      isFound: topic.pattern !== undefined,
       store: settings.idempotent === null ? null : (settings.idempotent.store ?? processed()),
       inbox,
       logger,
@@ -196,6 +238,8 @@ export class Messaging {
       onResult: (result) => this.meter?.ended(name, settings.group, result),
       onClosed: (closed) => this.#consumers.delete(closed),
     });
+    if (isPaused) consumer.pause();
+    if (this.#draining) throw new MessagingError("CLOSED", "the application ends: no further consumers");
     this.#consumers.add(consumer);
     try {
       await consumer.open();
@@ -206,13 +250,23 @@ export class Messaging {
     return consumer;
   }
 
+  #settingsOf(topic: Topic, options: GivenConsumerOptions, { broker }: Connected): ConsumerSettings {
+    const settings = consumerSettings(topic, options, broker, `${this.#processId}-${++this.#subscribed}`);
+    if (settings.broadcast && !broker.abilities.broadcast) {
+      throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker cannot broadcast`);
+    }
+    if (settings.transactional) transactional(broker);
+    return settings;
+  }
+
   /** A topic that is given by its name may be misspelt: nobody would ever see its messages. */
   #asTopic(topic: Topic<never, unknown> | string): Topic {
     const known = this.#published;
     if (typeof topic === "string" && this.#consumers.size > 0 && known.size < maxNames && !known.has(topic)) {
       known.add(topic);
       const consumed = [...this.#consumers].map((consumer) => consumer.topic);
-      const near = consumed.includes(topic) ? undefined : closest(topic, consumed, 1);
+      const isConsumed = consumed.includes(topic) || this.#patternsOf(topic).length > 0;
+      const near = isConsumed ? undefined : closest(topic, consumed, 1);
       if (near !== undefined) {
         this.#parts.logger.warn(
           `nothing here consumes the topic '${topic}' that is published; did you mean '${near}'?`,
@@ -237,6 +291,7 @@ export class Messaging {
   /** @internal Has the consumer of a topic handle a message once, without a broker: for tests. */
   async handleOnce(topic: Topic, value: unknown, options: DeliverOptions): Promise<AttemptResult> {
     const { attempt = 1, group, ...rest } = options;
+    for (const pattern of this.#patternsOf(topic.name)) await pattern.join(topic.name);
     const fitting = [...this.#consumers].filter(
       (consumer) => consumer.topic === topic.name && (group === undefined || consumer.group === group),
     );
@@ -307,6 +362,7 @@ export class Messaging {
   async drain(timeout = 20_000): Promise<void> {
     this.#draining = true;
     for (const { requests } of this.#brokers.values()) requests.close();
+    for (const pattern of this.#patterns) pattern.end();
     await Promise.all([...this.#consumers].map((consumer) => consumer.drain(timeout)));
   }
 
@@ -322,6 +378,10 @@ export class Messaging {
       await publisher.close();
       await broker.close();
     }
+  }
+
+  #patternsOf(topic: string): PatternSubscription[] {
+    return [...this.#patterns].filter((pattern) => pattern.matches(topic));
   }
 
   /** The broker of a topic; throws if there is none, or if the topic has to name one. */

@@ -6,11 +6,11 @@ import type { AnyMessageHandler } from "./consume/handler.js";
 import type { Inbox } from "./consume/inbox.js";
 import type { GivenConsumerOptions } from "./consume/options.js";
 import type { Messaging } from "./messaging.js";
-import type { Topic } from "./topic.js";
+import type { ConsumedTopic } from "./topic.js";
 
 /** A consumer that starts with the application. */
 export interface ConsumerDefinition {
-  readonly topic: Topic;
+  readonly topic: ConsumedTopic;
   readonly options: GivenConsumerOptions;
   readonly handler: AnyMessageHandler;
 }

@@ -110,6 +110,19 @@ export function asTopic(given: Topic<never, unknown> | string): Topic {
   return { name: given, schema: null, key: null, broker: null, reply: null };
 }
 
+/** The topic of a consumer. With a pattern it stands for all topics that match. */
+export interface ConsumedTopic extends Topic {
+  readonly pattern?: RegExp;
+}
+
+/** The topic of a consumer that was given as itself, by its name, or by a pattern of names. */
+export function asConsumed(given: Topic<never, unknown> | string | RegExp): ConsumedTopic {
+  if (!(given instanceof RegExp)) return asTopic(given);
+  // With these flags each test would begin where the last one ended.
+  const pattern = new RegExp(given.source, given.flags.replaceAll(/[gy]/g, ""));
+  return { name: String(pattern), schema: null, key: null, broker: null, reply: null, pattern };
+}
+
 function isSchema(value: unknown): boolean {
   return isStandardSchema(value) || isBodyValidator(value);
 }

@@ -1,9 +1,9 @@
 import { connect } from "amqplib";
-import { AmqpConfig } from "stoa";
+import { AmqpConfig, App } from "stoa";
 import { type AmqpBroker, createAmqpBroker } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import { service } from "../../support/service.js";
-import { type Backend, connected, uniqueTopic, until } from "./harness.js";
+import { type Backend, connected, silent, uniqueTopic, until } from "./harness.js";
 import { startTunnel } from "./tunnel.js";
 
 const url = service("rabbitmq");
@@ -55,6 +55,18 @@ describe.skipIf(!url)("RabbitMQ: nodes and queues", () => {
       await first.close();
       await second.close();
     }
+  });
+
+  it("A pattern of topics is refused at the start, with the cure", async () => {
+    const app = new App();
+    app.logger = silent();
+    app.enableAmqp({ url: url! });
+    app.onMessage(/^orders\./, () => {});
+    await expect(app.start()).rejects.toThrow(
+      "the amqp broker cannot list its topics, so /^orders\\./ cannot be consumed: " +
+        "consume one topic whose exchange has the type 'topic', and bind its routing keys",
+    );
+    await app.stop();
   });
 
   it("A single active consumer handles all messages, and the next one follows when it ends", async () => {

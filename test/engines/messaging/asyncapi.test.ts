@@ -25,6 +25,22 @@ function shop(): App {
 }
 
 describe("the AsyncAPI document", () => {
+  it("A handler of topics by a pattern has a channel without an address", async () => {
+    const app = new App();
+    app.enableMemoryBroker();
+    app.onMessage(/^orders\.(eu|us)$/, function ship() {});
+    app.onMessage(/.*/, { deadLetter: "failed" }, function count() {});
+    const document = await app.enableAsyncapi().asyncapi();
+    expect(document.channels).toMatchObject({
+      orderseuus: { address: null, "x-topic-pattern": "^orders\\.(eu|us)$" },
+      topics: { address: null, "x-topic-pattern": ".*" },
+    });
+    expect(document.operations).toEqual({
+      receiveOrderseuus: expect.not.objectContaining({ "x-dead-letter": expect.anything() }),
+      receiveTopics: expect.objectContaining({ summary: "count", "x-dead-letter": "failed" }),
+    });
+  });
+
   it("The document has a channel for each topic, with the messages, handlers and replies", async () => {
     const document = await shop()
       .enableAsyncapi({ title: "Shop", version: "2.0.0", publishes: [orders, "audit"] })

@@ -182,7 +182,7 @@ export function cloudQueueSuite(name: string, endpoint: () => string): void {
     await until(() => seen.length > 0, "the message");
   });
 
-  it("An unknown queue, a group, a broadcast and a delay of a FIFO queue are clear errors", async () => {
+  it("An unknown queue, a group, a pattern, a broadcast and a delay of a FIFO queue are clear errors", async () => {
     const strict = await connected({ connect: () => createSqsBroker({ ...settings(), createQueues: false }) });
     const topic = uniqueTopic("unknown.queue");
     await expect(strict.publish(topic, 1)).rejects.toThrow(
@@ -191,6 +191,7 @@ export function cloudQueueSuite(name: string, endpoint: () => string): void {
     await strict.close();
     const client = await open();
     await expect(client.subscribe("a", { group: "billing" }, () => {})).rejects.toThrow("the sqs broker has no groups");
+    await expect(client.subscribe(/^a/, {}, () => {})).rejects.toThrow("the sqs broker cannot list its topics");
     await expect(client.subscribe("a", { broadcast: true }, () => {})).rejects.toThrow("cannot broadcast");
     await expect(client.publish(`${topic}.fifo`, 1, { delay: 1 })).rejects.toThrow("FIFO queues cannot delay");
   });

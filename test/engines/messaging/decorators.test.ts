@@ -31,7 +31,7 @@ it("A decorated method handles messages with its instance as this, and a functio
     }
   }
   new Shipping();
-  app.onMessage("plain")((message) => {
+  app.onMessage(/^(plain|simple)$/)((message) => {
     seen.push(message.value);
   });
   expect(app.onMessage("chained", () => {})).toBe(app);

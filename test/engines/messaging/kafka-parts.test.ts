@@ -1,4 +1,6 @@
+import { ResponseError } from "@platformatic/kafka";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { namesIn } from "../../../src/engines/messaging/kafka/clients.js";
 import { assignPartitions } from "../../../src/engines/messaging/kafka/group/assigner.js";
 import { Commits } from "../../../src/engines/messaging/kafka/group/commits.js";
 import { Joining } from "../../../src/engines/messaging/kafka/group/joining.js";
@@ -16,6 +18,20 @@ import fc from "../../support/properties.js";
 
 const entry = (offset: bigint) => ({ offset, over: false });
 const taken = (partition: Partition) => partition.takeCommittable(null)?.offset ?? null;
+
+describe("the names of topics", () => {
+  it("A partition without a leader does not hide the names of the topics", () => {
+    const topics = [
+      { name: "whole", errorCode: 0, isInternal: false, partitions: [{ errorCode: 0 }] },
+      { name: "without-leader", errorCode: 0, isInternal: false, partitions: [{ errorCode: 5 }] },
+      { name: "being-deleted", errorCode: 3, isInternal: false, partitions: [] },
+      { name: "internal", errorCode: 0, isInternal: true, partitions: [] },
+    ];
+    const error = new ResponseError(3, 12, { "/topics/1/partitions/0": [5, null] }, { topics });
+    expect(namesIn(error)).toEqual(["whole", "without-leader"]);
+    expect(namesIn(new Error("away"))).toBeNull();
+  });
+});
 
 describe("a partition", () => {
   it("A partition moves the offset only as far as all messages before it are done, in whatever order they end", () => {

@@ -3,9 +3,10 @@ import { isAnySchema, SchemaComponents } from "../../../batteries/openapi/schema
 import type { JsonSchema } from "../../../validation/json-schema.js";
 import type { BrokerName } from "../broker.js";
 import { codecOf } from "../codec.js";
+import type { GivenConsumerOptions } from "../consume/options.js";
 import { frameworkHeaders } from "../headers.js";
 import type { ConsumerDefinition } from "../state.js";
-import { asTopic, type Topic, type ValueSchema } from "../topic.js";
+import { asTopic, type ConsumedTopic, type ValueSchema } from "../topic.js";
 import type { AsyncapiSettings } from "./options.js";
 import type { AsyncApiChannel, AsyncApiDocument, AsyncApiOperation, AsyncApiReference } from "./types.js";
 
@@ -29,8 +30,7 @@ export function asyncApiDocument(
       ...texts({ summary: options.summary || name, description: options.description }),
       ...(options.group !== undefined && { "x-group": options.group }),
       ...(options.broadcast === true && { "x-broadcast": true }),
-      ...(options.deadLetter !== false &&
-        options.broadcast !== true && { "x-dead-letter": options.deadLetter ?? `${topic.name}.dead` }),
+      ...deadLetterOf(topic, options),
     });
   }
   for (const topic of settings.publishes.map(asTopic)) operations.add("send", topic, undefined, topic.schema, {});
@@ -71,9 +71,9 @@ class Channels {
   }
 
   /** The channel of a topic. */
-  of(topic: Topic, given: BrokerName | undefined): string {
+  of(topic: ConsumedTopic, given: BrokerName | undefined): string {
     const broker = given ?? topic.broker ?? (this.#brokers.length === 1 ? this.#brokers[0]! : "");
-    const id = this.#open(`${broker}/${topic.name}`, topic.name, topic.name);
+    const id = this.#openTopic(topic, `${broker}/${topic.name}`);
     const channel = this.#channels[id]!;
     if (topic.description !== undefined) channel.description ??= topic.description;
     if (Object.hasOwn(this.#settings.servers, broker)) channel.servers = [{ $ref: `#/servers/${broker}` }];
@@ -102,6 +102,14 @@ class Channels {
     return { $ref: `#/channels/${channel}/messages/${name}` };
   }
 
+  /** The topics of a pattern are known to the broker alone: their channel has no address. */
+  #openTopic({ name, pattern }: ConsumedTopic, key: string): string {
+    if (pattern === undefined) return this.#open(key, name, name);
+    const id = this.#open(key, pattern.source.replaceAll(/[^\w-]+/g, "") || "topics", null);
+    this.#channels[id]!["x-topic-pattern"] = pattern.source;
+    return id;
+  }
+
   #open(key: string, wanted: string, address: string | null): string {
     let id = this.#ids.get(key);
     if (id === undefined) {
@@ -125,7 +133,7 @@ class Operations {
 
   add(
     action: "send" | "receive",
-    topic: Topic,
+    topic: ConsumedTopic,
     broker: BrokerName | undefined,
     schema: ValueSchema | null,
     more: Record<string, unknown>,
@@ -144,6 +152,12 @@ class Operations {
     }
     this.#operations[unused(action + pascalCase(channel), this.#operations)] = operation;
   }
+}
+
+/** The topic of dead letters. Each topic of a pattern has its own. */
+function deadLetterOf({ name, pattern }: ConsumedTopic, { deadLetter, broadcast }: GivenConsumerOptions): object {
+  if (deadLetter === false || broadcast === true || (pattern && deadLetter === undefined)) return {};
+  return { "x-dead-letter": deadLetter ?? `${name}.dead` };
 }
 
 /** The name of the schema that a payload refers to, while its references are not settled. */

@@ -55,9 +55,22 @@ export interface ConsumerParts extends Omit<ConsumerContext, "deadlines" | "stop
   readonly run: HandlerRun | BatchRun;
   /** The name of the handler, for the log. */
   readonly handler: string;
+  /** True if the topic was found by a pattern. */
+  readonly isFound: boolean;
   readonly onResult: (result: WorkResult) => void;
   readonly onClosed: (consumer: Consumer) => void;
 }
+
+export const noResults: Readonly<Record<WorkResult, number>> = {
+  done: 0,
+  retried: 0,
+  requeued: 0,
+  rejected: 0,
+  dead: 0,
+  duplicate: 0,
+  released: 0,
+  lost: 0,
+};
 
 const firstPause = 250;
 const longestPause = 15_000;
@@ -79,16 +92,7 @@ export class Consumer implements Subscription {
   readonly #flow: Flow<InFlightMessage>;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Map<Delivery, InFlightMessage>();
-  readonly #results = {
-    done: 0,
-    retried: 0,
-    requeued: 0,
-    rejected: 0,
-    dead: 0,
-    duplicate: 0,
-    released: 0,
-    lost: 0,
-  } satisfies Record<WorkResult, number>;
+  readonly #results = { ...noResults };
   #watch: LoopWatch | undefined;
   /** The last block of the event loop. */
   #block = { length: 0, end: 0 };
@@ -230,7 +234,8 @@ export class Consumer implements Subscription {
         if (opening.begun) this.#failed(error);
       },
     };
-    const request = { topic, group, prefetch, from, broadcast, deadLetterTopic, maxDeliveries };
+    const mustExist = this.#parts.isFound;
+    const request = { topic, group, prefetch, from, broadcast, deadLetterTopic, maxDeliveries, mustExist };
     const source = await broker.consume(request, sink);
     opening.begun = true;
     if (opening.over) {

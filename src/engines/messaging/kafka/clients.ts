@@ -189,11 +189,22 @@ export class KafkaClients {
     const missing = topics.filter((topic) => !this.#known.has(topic));
     for (const topic of missing) {
       if (!(await this.#exists(topic))) {
-        if (!mayCreate) throw new MessagingError("UNKNOWN_TOPIC", `nobody waits for replies at '${topic}'`);
+        if (!mayCreate) throw new MessagingError("UNKNOWN_TOPIC", `there is no topic '${topic}'`);
         await this.#create(topic);
       }
       if (this.#known.size > 10_000) this.#known.clear();
       this.#known.add(topic);
+    }
+  }
+
+  /** The names of all topics that the user may see, without those of Kafka itself. */
+  async topics(): Promise<readonly string[]> {
+    try {
+      return await this.probe.listTopics({});
+    } catch (error) {
+      const names = namesIn(error);
+      if (names !== null) return names;
+      throw this.translate(error);
     }
   }
 
@@ -263,6 +274,16 @@ export class KafkaClients {
       ...(tls && { tls }),
     };
   }
+}
+
+/** The names in a response that the library takes for an error, since one partition of all has no leader; null for others. */
+export function namesIn(error: unknown): readonly string[] | null {
+  const { response } = error as { readonly response?: { readonly topics?: unknown } };
+  if (!Array.isArray(response?.topics)) return null;
+  const topics = response.topics as readonly { name: string | null; errorCode: number; isInternal: boolean }[];
+  return topics.flatMap(({ name, errorCode, isInternal }) =>
+    name === null || errorCode !== 0 || isInternal ? [] : [name],
+  );
 }
 
 /** The broker tells of a token that it refuses by bytes in its answer, with which the library would go on. */

@@ -67,6 +67,8 @@ const fields = {
   maxBatchBytes: option(is.integer(1024, 1_000_000_000), 67108864),
   /** Time after which a consumer that gives no sign of life loses its partitions. Default 30 seconds. */
   sessionTimeout: option.duration("30s", "6s", "30m"),
+  /** Time between two looks for new topics, for consumers by pattern. Default 30 seconds. */
+  patternInterval: option.duration("30s", "100ms", "1d"),
   /** Time to wait for a connection. Default 5 seconds. */
   connectTimeout: option.duration("5s", "1ms", "24d"),
   /** Time after which the broker aborts a transaction that is not ended. Default 15 seconds. */

@@ -1,3 +1,4 @@
+import { milliseconds } from "../../../kit/time/duration.js";
 import { sleep } from "../../../kit/time/within.js";
 import type {
   Broker,
@@ -8,6 +9,7 @@ import type {
   Delivery,
   DeliverySink,
   OutgoingRecord,
+  TopicWatcher,
 } from "../broker.js";
 import { MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
@@ -100,8 +102,9 @@ export class KafkaBroker implements Broker {
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
-    const { topic, deadLetterTopic } = request;
-    await this.#clients.ensureTopics(deadLetterTopic === null ? [topic] : [topic, deadLetterTopic]);
+    const { topic, deadLetterTopic, mustExist } = request;
+    await this.#clients.ensureTopics([topic], mustExist !== true);
+    if (deadLetterTopic !== null) await this.#clients.ensureTopics([deadLetterTopic]);
     for (let tries = 1; ; tries++) {
       // A new one for each try: the client of the library asks the same broker forever.
       const consumer = new KafkaConsumer(this.#clients, request, sink);
@@ -113,6 +116,24 @@ export class KafkaBroker implements Broker {
         await sleep(openingPause);
       }
     }
+  }
+
+  async watchTopics({ found, failed }: TopicWatcher): Promise<() => void> {
+    const ended = new AbortController();
+    const look = async () => {
+      const names = await this.#clients.topics();
+      if (!ended.signal.aborted) found(names);
+    };
+    const repeat = async () => {
+      for (;;) {
+        await sleep(milliseconds(this.#config.patternInterval), ended.signal);
+        if (ended.signal.aborted) return;
+        await look().catch(failed);
+      }
+    };
+    await look();
+    void repeat();
+    return () => ended.abort();
   }
 
   async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {

@@ -204,6 +204,7 @@ interface KafkaJoinResponse {
 
 export interface KafkaAdmin extends KafkaClient {
   createTopics(options: { topics: string[]; partitions: number; replicas: number }): Promise<unknown>;
+  listTopics(options: object): Promise<string[]>;
   deleteRecords(options: {
     topics: { name: string; partitions: { partition: number; offset: bigint }[] }[];
   }): Promise<unknown>;

@@ -8,6 +8,7 @@ import type {
   Delivery,
   DeliverySink,
   OutgoingRecord,
+  TopicWatcher,
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 import { MemoryConsumer } from "./memory-consumer.js";
@@ -81,6 +82,11 @@ export class MemoryBroker implements Broker {
     const consumer = new MemoryConsumer(this.hub, request, sink);
     this.#consumers.add(consumer);
     return consumer;
+  }
+
+  async watchTopics(watcher: TopicWatcher): Promise<() => void> {
+    this.#check();
+    return this.hub.watch((names) => watcher.found(names));
   }
 
   async browse(topic: string, limit: number, visit: BrowseVisitor): Promise<void> {

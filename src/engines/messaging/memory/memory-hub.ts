@@ -14,6 +14,7 @@ interface StoredTopic {
  */
 export class MemoryHub {
   readonly #topics = new Map<string, StoredTopic>();
+  readonly #watchers = new Set<(names: readonly string[]) => void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #retain: number;
   #down = false;
@@ -43,8 +44,18 @@ export class MemoryHub {
 
   topic(name: string): StoredTopic {
     let topic = this.#topics.get(name);
-    if (topic === undefined) this.#topics.set(name, (topic = { records: [], next: 0, groups: new Map() }));
+    if (topic === undefined) {
+      this.#topics.set(name, (topic = { records: [], next: 0, groups: new Map() }));
+      for (const found of this.#watchers) found(this.topics);
+    }
     return topic;
+  }
+
+  /** Tells of all topics, now and with each new one, until the function that it returns is called. */
+  watch(found: (names: readonly string[]) => void): () => void {
+    this.#watchers.add(found);
+    found(this.topics);
+    return () => void this.#watchers.delete(found);
   }
 
   /** The records of a topic that are kept, oldest first. */

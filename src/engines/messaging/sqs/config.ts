@@ -28,7 +28,12 @@ const fields = {
   queues: option<Readonly<Record<string, string>>>(is.object, {}),
   /** True uses FIFO queues: messages of one key keep their order. Topics that end with `.fifo` have one in any case. Default false. */
   fifo: option(is.boolean, false),
-  /** Creates queues that do not exist when they are first used. Default true. */
+  /**
+   * Publishes to SNS, whose topics give a copy of each message to every group: each group has a queue, `<topic>.<group>`. The
+   * package `@aws-sdk/client-sns` is needed. Default false.
+   */
+  fanOut: option(is.boolean, false),
+  /** Creates queues that do not exist when they are first used, and with `fanOut` SNS topics and subscriptions. Default true. */
   createQueues: option(is.boolean, true),
   /** Time that a message is hidden from other consumers, in whole seconds; extended while a handler runs. Default 30 seconds. */
   visibilityTimeout: option.duration("30s", "1s", "12h"),
@@ -50,7 +55,11 @@ export interface CloudQueueOptions extends OptionsOf<typeof fields> {}
 
 const Base = config("CloudQueueConfig", fields, {
   order: ["region", "queueUrl"],
-  refine({ queues, visibilityTimeout, waitTime }, given) {
+  refine({ queues, queueUrl, fanOut, visibilityTimeout, waitTime }, given) {
+    if (fanOut && queueUrl !== null)
+      throw new ValueError(
+        "'fanOut' in CloudQueueConfig goes with 'queues', not with 'queueUrl': each group has a queue",
+      );
     for (const [topic, address] of Object.entries(queues)) {
       if (isUrl(address) !== undefined) throw new ValueError(`'queues' in CloudQueueConfig: '${topic}' must be a URL`);
     }

@@ -19,8 +19,8 @@ export const cloudQueueFeature: Feature<CloudQueueFeature> = defineBroker({
   config: CloudQueueConfig,
   // The SDK tries three times.
   openWithin: (config) => config.connectTimeout * 3,
-  async create(config) {
+  async create(config, { application }) {
     const { createSqsBroker } = await import("./sqs-broker.js");
-    return createSqsBroker(config);
+    return createSqsBroker(config, application);
   },
 });

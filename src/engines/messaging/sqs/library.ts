@@ -2,13 +2,18 @@ import { notInstalled } from "../../../kit/not-installed.js";
 import { loadPackage } from "../../db/missing-package.js";
 
 /*
- * The part of @aws-sdk/client-sqs that is used. Its own types are not named: the declarations of Stoa must compile where it
- * is not installed.
+ * The parts of @aws-sdk/client-sqs and @aws-sdk/client-sns that are used. Their own types are not named: the declarations of
+ * Stoa must compile where they are not installed.
  */
 
 export interface SqsLibrary {
   readonly SQSClient: new (options: object) => SqsClient;
   readonly commands: { readonly [Name in keyof SqsCalls]: new (input: SqsCalls[Name]["input"]) => object };
+}
+
+export interface SnsLibrary {
+  readonly SNSClient: new (options: object) => SqsClient;
+  readonly commands: { readonly [Name in keyof SnsCalls]: new (input: SnsCalls[Name]["input"]) => object };
 }
 
 export interface SqsClient {
@@ -55,6 +60,11 @@ interface Failures {
   readonly Failed?: readonly SqsFailure[];
 }
 
+/** The result of a batch that was sent. */
+export interface SqsSent extends Failures {
+  readonly Successful?: readonly { readonly Id: string }[];
+}
+
 interface Receipt {
   readonly Id: string;
   readonly ReceiptHandle: string;
@@ -69,10 +79,8 @@ export interface SqsCalls {
     { QueueUrl: string; AttributeNames: readonly string[] },
     { readonly Attributes?: Readonly<Record<string, string>> }
   >;
-  SendMessageBatch: Call<
-    { QueueUrl: string; Entries: readonly SqsSendEntry[] },
-    Failures & { readonly Successful?: readonly { readonly Id: string }[] }
-  >;
+  SetQueueAttributes: Call<{ QueueUrl: string; Attributes: Record<string, string> }, object>;
+  SendMessageBatch: Call<{ QueueUrl: string; Entries: readonly SqsSendEntry[] }, SqsSent>;
   ReceiveMessage: Call<
     {
       QueueUrl: string;
@@ -91,9 +99,41 @@ export interface SqsCalls {
   >;
 }
 
+type SnsEntry = Omit<SqsSendEntry, "MessageBody" | "DelaySeconds"> & { readonly Message: string };
+
+/** The calls of SNS with their input and output. */
+export interface SnsCalls {
+  CreateTopic: Call<{ Name: string; Attributes: Record<string, string> }, { readonly TopicArn: string }>;
+  ListTopics: Call<
+    { NextToken: string | undefined },
+    { readonly Topics?: readonly { readonly TopicArn: string }[]; readonly NextToken?: string }
+  >;
+  Subscribe: Call<
+    { TopicArn: string; Protocol: "sqs"; Endpoint: string; Attributes: Record<string, string> },
+    { readonly SubscriptionArn?: string }
+  >;
+  PublishBatch: Call<{ TopicArn: string; PublishBatchRequestEntries: readonly SnsEntry[] }, SqsSent>;
+}
+
 /** Loads the client library, which applications without a cloud queue do not need. */
 export function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Promise<SqsLibrary> {
   return loadPackage(load, "@aws-sdk/client-sqs", "enableCloudQueue");
+}
+
+/** Loads the client library of SNS, which only fan-out needs. */
+export function loadSns(load: () => Promise<SnsLibrary> = importSns): Promise<SnsLibrary> {
+  return loadPackage(load, "@aws-sdk/client-sns", "the option 'fanOut' of enableCloudQueue");
+}
+
+async function importSns(): Promise<SnsLibrary> {
+  const sdk = await import("@aws-sdk/client-sns").catch(notInstalled);
+  const commands = {
+    CreateTopic: sdk.CreateTopicCommand,
+    ListTopics: sdk.ListTopicsCommand,
+    Subscribe: sdk.SubscribeCommand,
+    PublishBatch: sdk.PublishBatchCommand,
+  };
+  return { SNSClient: sdk.SNSClient, commands } as unknown as SnsLibrary;
 }
 
 async function importSqs(): Promise<SqsLibrary> {
@@ -103,6 +143,7 @@ async function importSqs(): Promise<SqsLibrary> {
     CreateQueue: sdk.CreateQueueCommand,
     ListQueues: sdk.ListQueuesCommand,
     GetQueueAttributes: sdk.GetQueueAttributesCommand,
+    SetQueueAttributes: sdk.SetQueueAttributesCommand,
     SendMessageBatch: sdk.SendMessageBatchCommand,
     ReceiveMessage: sdk.ReceiveMessageCommand,
     DeleteMessageBatch: sdk.DeleteMessageBatchCommand,

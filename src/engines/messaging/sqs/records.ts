@@ -6,8 +6,9 @@ import type { SqsMessage, SqsSendEntry } from "./library.js";
 
 /** SQS takes at most ten attributes: id, key, time and headers go into one. */
 const attribute = "stoa";
-/** Bytes of a message with its attributes. */
+/** Bytes of a message with its attributes, and of a request: of SQS and of SNS. */
 export const largestMessage = 1_048_576;
+export const largestNotice = 262_144;
 
 interface Envelope {
   readonly id: string;
@@ -32,6 +33,8 @@ export function entryOf(
     readonly delay: number;
     readonly group: string | null;
     readonly deduplicate: string;
+    /** The most bytes. */
+    readonly limit: number;
   },
 ): SqsSendEntry {
   const { id, key, headers, timestamp: time } = record;
@@ -41,8 +44,8 @@ export function entryOf(
   const envelope: Envelope = { id, key, time, headers, ...(base64 && { base64 }) };
   const value = JSON.stringify(envelope);
   const size = Buffer.byteLength(body) + Buffer.byteLength(value) + attribute.length + "String".length;
-  if (size > largestMessage) {
-    throw new MessagingError("TOO_LARGE", `the message has ${size} bytes; the sqs broker takes ${largestMessage}`);
+  if (size > options.limit) {
+    throw new MessagingError("TOO_LARGE", `the message has ${size} bytes; the sqs broker takes ${options.limit}`);
   }
   return {
     Id: String(options.index),

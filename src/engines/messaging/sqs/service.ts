@@ -16,25 +16,9 @@ export class SqsService {
   readonly #urls = new Map<string, Promise<string>>();
 
   constructor(library: SqsLibrary, config: CloudQueueConfig) {
-    const { region, endpoint, credentials, connectTimeout, waitTime } = config;
-    const responseTime = (waitTime + spareTime) * 1000;
     this.config = config;
     this.#library = library;
-    this.#client = new library.SQSClient({
-      region,
-      maxAttempts: 3,
-      // The URLs that an emulator gives its queues can name a host or port that is reachable for the emulator alone.
-      ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
-      ...(credentials !== null && { credentials }),
-      requestHandler: {
-        connectionTimeout: milliseconds(connectTimeout),
-        requestTimeout: responseTime,
-        // Without it a request that is too late is logged only.
-        throwOnRequestTimeout: true,
-        // For a response that begins and does not end.
-        socketTimeout: responseTime,
-      },
-    });
+    this.#client = new library.SQSClient(clientOptions(config));
   }
 
   async call<Name extends keyof SqsCalls>(
@@ -123,8 +107,28 @@ export class SqsService {
   }
 }
 
+/** The options of the clients of the SDK. */
+export function clientOptions({ region, endpoint, credentials, connectTimeout, waitTime }: CloudQueueConfig): object {
+  const responseTime = (waitTime + spareTime) * 1000;
+  return {
+    region,
+    maxAttempts: 3,
+    // The URLs that an emulator gives its queues can name a host or port that is reachable for the emulator alone.
+    ...(endpoint !== null && { endpoint, useQueueUrlAsEndpoint: false }),
+    ...(credentials !== null && { credentials }),
+    requestHandler: {
+      connectionTimeout: milliseconds(connectTimeout),
+      requestTimeout: responseTime,
+      // Without it a request that is too late is logged only.
+      throwOnRequestTimeout: true,
+      // For a response that begins and does not end.
+      socketTimeout: responseTime,
+    },
+  };
+}
+
 /** Queues have no dots in their names, but for the end of the name of a FIFO queue. */
-function queueName(topic: string, fifo: boolean): string {
+export function queueName(topic: string, fifo: boolean): string {
   const name = topic.replace(/\.fifo$/, "").replaceAll(".", "-");
   const whole = fifo ? `${name}.fifo` : name;
   if (whole.length <= 80) return whole;

@@ -12,8 +12,9 @@ import { asMessagingError, MessagingError } from "../errors.js";
 import { groupBy } from "../group-by.js";
 import { Turns } from "../suspects.js";
 import { CloudQueueConfig, type CloudQueueOptions } from "./config.js";
-import { loadSqs, type SqsLibrary, type SqsMessage, type SqsSendEntry } from "./library.js";
-import { copyOf, entryOf, entrySize, groupOf, largestMessage, recordOf } from "./records.js";
+import { FanOut } from "./fan-out.js";
+import { loadSns, loadSqs, type SnsLibrary, type SqsLibrary, type SqsMessage, type SqsSendEntry } from "./library.js";
+import { copyOf, entryOf, entrySize, groupOf, largestMessage, largestNotice, recordOf } from "./records.js";
 import { SqsService } from "./service.js";
 import { type SendCopy, SqsConsumer } from "./sqs-consumer.js";
 
@@ -23,28 +24,32 @@ const longestDelay = 900_000;
 
 type Prepared = { readonly record: OutgoingRecord; readonly entry: SqsSendEntry };
 
-/** Amazon SQS. A topic is a queue, and its consumers are one group. */
+/** Amazon SQS. A topic is a queue, and its consumers are one group; with fan-out, each group of a topic has a queue. */
 export class SqsBroker implements Broker {
   readonly name = "sqs";
   readonly abilities: BrokerAbilities;
-  readonly defaultGroup = "stoa";
+  readonly defaultGroup: string;
   readonly defaultPrefetch: number;
   readonly boundsPrefetch: boolean;
   readonly #service: SqsService;
+  readonly #fanOut: FanOut | null;
   readonly #turns = new Turns();
   readonly #config: CloudQueueConfig;
   /** One for each record, however often it is sent: FIFO queues drop what they get twice. */
   readonly #deduplicate = new WeakMap<object, string>();
 
   /** @internal */
-  constructor(library: SqsLibrary, config: CloudQueueConfig) {
+  constructor(library: SqsLibrary, config: CloudQueueConfig, sns: SnsLibrary | null = null, application = "stoa") {
     this.#config = config;
     this.#service = new SqsService(library, config);
+    this.#fanOut = sns && new FanOut(sns, this.#service);
+    this.defaultGroup = sns === null ? "stoa" : application;
     this.defaultPrefetch = config.prefetch;
     this.boundsPrefetch = config.given.prefetch !== undefined;
-    // FIFO queues delay all messages or none.
-    const delay = config.fifo ? 0 : longestDelay;
-    this.abilities = { delay, broadcast: false, seek: false, maxBytes: largestMessage - 1000 };
+    // FIFO queues delay all messages or none, and SNS delays none.
+    const delay = config.fifo || sns !== null ? 0 : longestDelay;
+    const maxBytes = (sns === null ? largestMessage : largestNotice) - 1000;
+    this.abilities = { delay, broadcast: false, seek: false, maxBytes };
   }
 
   async open(): Promise<void> {
@@ -65,10 +70,12 @@ export class SqsBroker implements Broker {
   }
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
-    if (request.group !== this.defaultGroup) {
-      throw new MessagingError("UNSUPPORTED", "the sqs broker has no groups: each group needs a queue of its own");
+    if (this.#fanOut === null && request.group !== this.defaultGroup) {
+      const cure = "each group needs a queue of its own, which the option 'fanOut' gives it";
+      throw new MessagingError("UNSUPPORTED", `the sqs broker has no groups: ${cure}`);
     }
-    const consumer = new SqsConsumer(this.#service, request, sink, this.#sendCopy, this.#turns);
+    const topic = (await this.#fanOut?.subscribe(request)) ?? request.topic;
+    const consumer = new SqsConsumer(this.#service, { ...request, topic }, sink, this.#sendCopy, this.#turns);
     await consumer.open();
     return consumer;
   }
@@ -104,6 +111,7 @@ export class SqsBroker implements Broker {
 
   async close(): Promise<void> {
     this.#service.close();
+    this.#fanOut?.close();
   }
 
   async #publishTo(
@@ -112,22 +120,25 @@ export class SqsBroker implements Broker {
     outcomes: Map<OutgoingRecord, MessagingError | null>,
   ): Promise<void> {
     const fifo = this.#service.isFifo(topic);
+    const fanOut = this.#fanOut?.has(topic) ? this.#fanOut : null;
+    const limit = fanOut === null ? largestMessage : largestNotice;
     const prepared: Prepared[] = [];
     for (const [index, record] of records.entries()) {
       try {
-        prepared.push({ record, entry: this.#entry(record, index % 1000, record.delay, fifo) });
+        prepared.push({ record, entry: this.#entry(record, index % 1000, record.delay, fifo, limit) });
       } catch (error) {
         outcomes.set(record, asMessagingError(error));
       }
     }
     let failure: MessagingError | null = null;
-    for (const part of batches(prepared)) {
+    for (const part of batches(prepared, limit)) {
       // After a failure the rest waits for the next try too: otherwise it would overtake.
       const failures: ReadonlyMap<string, MessagingError> | MessagingError =
         failure ??
         (await this.#send(
           topic,
           part.map(({ entry }) => entry),
+          fanOut,
         ).catch(asMessagingError));
       if (failures instanceof MessagingError) failure = failures;
       for (const { record, entry } of part) {
@@ -136,19 +147,29 @@ export class SqsBroker implements Broker {
     }
   }
 
-  #entry(record: Omit<OutgoingRecord, "topic" | "delay">, index: number, delay: number, fifo: boolean): SqsSendEntry {
+  #entry(
+    record: Omit<OutgoingRecord, "topic" | "delay">,
+    index: number,
+    delay: number,
+    fifo: boolean,
+    limit: number,
+  ): SqsSendEntry {
     if (fifo && delay > 0) {
       throw new MessagingError("UNSUPPORTED", "FIFO queues cannot delay single messages");
     }
     let deduplicate = this.#deduplicate.get(record);
     if (deduplicate === undefined) this.#deduplicate.set(record, (deduplicate = randomUUID()));
-    return entryOf(record, { index, delay, group: fifo ? groupOf(record) : null, deduplicate });
+    return entryOf(record, { index, delay, group: fifo ? groupOf(record) : null, deduplicate, limit });
   }
 
-  async #send(topic: string, entries: readonly SqsSendEntry[]): Promise<ReadonlyMap<string, MessagingError>> {
-    const QueueUrl = await this.#service.urlOf(topic);
-    const call = { QueueUrl, Entries: entries };
-    const { Failed = [], Successful = [] } = await this.#service.call("SendMessageBatch", call);
+  async #send(
+    topic: string,
+    entries: readonly SqsSendEntry[],
+    fanOut: FanOut | null,
+  ): Promise<ReadonlyMap<string, MessagingError>> {
+    const toQueue = async () =>
+      this.#service.call("SendMessageBatch", { QueueUrl: await this.#service.urlOf(topic), Entries: entries });
+    const { Failed = [], Successful = [] } = await (fanOut?.publish(topic, entries) ?? toQueue());
     // A response without a word of a message does not confirm it: it may come from a proxy.
     const outcomes = new Map(entries.map(({ Id }) => [Id, unconfirmed()]));
     for (const { Id } of Successful) outcomes.delete(Id);
@@ -161,8 +182,8 @@ export class SqsBroker implements Broker {
 
   readonly #sendCopy: SendCopy = async (topic, record, headers, delay) => {
     const copy = copyOf(record, headers);
-    const entry = this.#entry(copy, 0, Math.min(delay, longestDelay), this.#service.isFifo(topic));
-    const [failure] = (await this.#send(topic, [entry])).values();
+    const entry = this.#entry(copy, 0, Math.min(delay, longestDelay), this.#service.isFifo(topic), largestMessage);
+    const [failure] = (await this.#send(topic, [entry], null)).values();
     if (failure !== undefined) throw failure;
   };
 
@@ -177,22 +198,26 @@ export class SqsBroker implements Broker {
   }
 }
 
-/** Makes a broker that is not connected yet. */
-export async function createSqsBroker(config?: CloudQueueConfig | CloudQueueOptions | null): Promise<SqsBroker> {
-  return new SqsBroker(await loadSqs(), CloudQueueConfig.from([config]));
+/** Makes a broker that is not connected yet. With fan-out the application's name is the group of consumers that name none. */
+export async function createSqsBroker(
+  config?: CloudQueueConfig | CloudQueueOptions | null,
+  application?: string,
+): Promise<SqsBroker> {
+  const settings = CloudQueueConfig.from([config]);
+  return new SqsBroker(await loadSqs(), settings, settings.fanOut ? await loadSns() : null, application);
 }
 
 function unconfirmed(): MessagingError {
   return new MessagingError("UNREACHABLE", "the cloud queue did not confirm the message");
 }
 
-/** At most ten messages and a megabyte in one request. */
-function* batches(all: readonly Prepared[]): Generator<Prepared[]> {
+/** At most ten messages and so many bytes in one request. */
+function* batches(all: readonly Prepared[], limit: number): Generator<Prepared[]> {
   let part: Prepared[] = [];
   let bytes = 0;
   for (const prepared of all) {
     const size = entrySize(prepared.entry);
-    if (part.length === batch || (part.length > 0 && bytes + size > largestMessage)) {
+    if (part.length === batch || (part.length > 0 && bytes + size > limit)) {
       yield part;
       part = [];
       bytes = 0;
