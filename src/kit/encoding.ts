@@ -1,3 +1,5 @@
+import { isAscii, isUtf8 } from "node:buffer";
+
 /**
  * Data as it is sent, with a character for each byte; `size` is the number of bytes. Written as latin1, such a string costs
  * far less than utf8, and than a Buffer beside the head that it is joined to.
@@ -12,6 +14,12 @@ export function latin1Of(data: string | Uint8Array, size: number): string {
 export function utf8Of(bytes: Uint8Array): string {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString("utf8");
+}
+
+/** The text of bytes; null if they are not UTF-8. To decode 10 MiB of ASCII as latin1 takes 1 ms, as UTF-8 8 to 20. */
+export function strictTextOf(bytes: Uint8Array): string | null {
+  if (isAscii(bytes)) return latin1Of(bytes, bytes.length);
+  return isUtf8(bytes) ? utf8Of(bytes) : null;
 }
 
 /** The text with its percent escapes decoded; null if one of them is malformed. */

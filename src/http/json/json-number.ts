@@ -5,9 +5,9 @@ const asDigits = 0xf0f0f0f0 | 0;
 const exactly = -1;
 const zeros = 0x30303030;
 
-const point = 0x2e;
-const plus = 0x2b;
-const minus = 0x2d;
+export const point = 0x2e;
+export const plus = 0x2b;
+export const minus = 0x2d;
 
 /**
  * The smallest number that JSON.parse turns into Infinity: it lies halfway between the largest one of JavaScript and 2
@@ -16,7 +16,7 @@ const minus = 0x2d;
 const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
 
 /** The length of the numbers that are read byte by byte. */
-const short = 24;
+export const shortNumber = 24;
 
 /**
  * The position behind a number of a valid document, negative if it is too large. `start` is its first digit, and
@@ -24,7 +24,7 @@ const short = 24;
  */
 export function numberEnd(view: Bytes, start: number, known: number): number {
   const { bytes } = view;
-  const far = Math.min(start + short, bytes.length);
+  const far = Math.min(start + shortNumber, bytes.length);
   let end = known;
   while (end < far && (isDigit(bytes[end]!) || bytes[end] === point)) end++;
   if (end < far && !isExponent(bytes[end]!)) return end;
@@ -79,7 +79,7 @@ function isTooLarge(view: Bytes, start: number, integerEnd: number, end: number,
   return true;
 }
 
-function isExponent(byte: number): boolean {
+export function isExponent(byte: number): boolean {
   return byte === 0x65 || byte === 0x45;
 }
 

@@ -1,5 +1,5 @@
 import { runEnd, stringEnd, wordsOf } from "../body/byte-runs.js";
-import { isDigit, numberEnd } from "./json-number.js";
+import { isDigit, minus, numberEnd, shortNumber } from "./json-number.js";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -29,13 +29,13 @@ for (const [kind, characters] of [
   for (const character of characters) kinds[character.charCodeAt(0)] = kind;
 }
 
-/** Kinds of bytes behind a digit: 0 for a digit, and others. */
+/** Kinds of bytes behind a digit: 0 for a digit or a point, and others. */
 const numberGoesOn = 1;
 const isComma = 2;
 const isOther = 3;
 const afterDigit = new Uint8Array(256).fill(isOther);
-for (const character of "0123456789") afterDigit[character.charCodeAt(0)] = 0;
-for (const character of ".eE") afterDigit[character.charCodeAt(0)] = numberGoesOn;
+for (const character of "0123456789.") afterDigit[character.charCodeAt(0)] = 0;
+for (const character of "eE") afterDigit[character.charCodeAt(0)] = numberGoesOn;
 afterDigit[0x2c] = isComma;
 
 /**
@@ -50,15 +50,22 @@ export type Forbidden = "depth" | "key" | "number";
 /** The deepest nesting of a JSON document that is accepted. */
 export const maxJsonDepth = 128;
 
+/**
+ * A double holds every decimal of up to 15 digits: `String` writes the same digits again. With the point counted as a digit,
+ * a number of 16 may have more.
+ */
+const longNumber = 16;
+
 /** By depth: 1 for the object that is the value of a `constructor`. A level is set before it is read. */
 const inConstructor = new Uint8Array(maxJsonDepth + 1);
 
 /**
  * Finds a forbidden part of a document in one pass: nesting before keys, and keys before numbers. On the parsed value it
  * would cost more: to list the properties of an object with 200,000 keys takes as long as to parse it. The document must be
- * UTF-8. In one that is not valid a forbidden part can be missed.
+ * UTF-8. In one that is not valid a forbidden part can be missed. `longNumbers` gets start and end of each number that a double
+ * may not hold exactly.
  */
-export function findForbidden(bytes: Uint8Array): Forbidden | null {
+export function findForbidden(bytes: Uint8Array, longNumbers?: number[]): Forbidden | null {
   const view = wordsOf(bytes);
   const { length } = bytes;
   let ofConstructor = 0;
@@ -88,18 +95,20 @@ export function findForbidden(bytes: Uint8Array): Forbidden | null {
       }
       i = end;
     } else if (kind === numberKind) {
-      // Most numbers end here: they are integers of few digits.
-      const far = i + 8;
+      // Most numbers end here: they have few digits and no exponent.
+      const far = i + shortNumber;
       let next = 0;
       let end = i;
       do next = ++end < length ? afterDigit[bytes[end]!]! : numberGoesOn;
       while (next === 0 && end < far);
+      const isLong = end - i >= longNumber;
       if (next <= numberGoesOn) {
         end = numberEnd(view, i, end);
         if (end < 0) found ??= "number";
         end = Math.abs(end);
         next = 0;
       }
+      if (isLong) longNumbers?.push(bytes[i - 1] === minus ? i - 1 : i, end);
       // A comma needs no look.
       i = next === isComma ? end : end - 1;
     } else if (kind === blankKind) {
@@ -114,7 +123,8 @@ export function findForbidden(bytes: Uint8Array): Forbidden | null {
   return found;
 }
 
-function skipBlank(bytes: Uint8Array, start: number): number {
+/** The position of the next byte that is no white space. */
+export function skipBlank(bytes: Uint8Array, start: number): number {
   let i = start;
   while (i < bytes.length && bytes[i]! <= blank) i++;
   return i;
@@ -162,8 +172,8 @@ function isKey(key: Buffer, bytes: Uint8Array, start: number, end: number): bool
   return at === end;
 }
 
-/** The character of an escape `\u0063`; `start` is behind the backslash. None of the other escapes is a letter of a key. */
-function codeOfEscape(bytes: Uint8Array, start: number): number {
+/** The character of an escape `\u0063`; `start` is behind the backslash. It is -1 for the other escapes. */
+export function codeOfEscape(bytes: Uint8Array, start: number): number {
   if (bytes[start] !== 0x75) return -1;
   let code = 0;
   for (let i = start + 1; i < start + 5; i++) {

@@ -1,6 +1,5 @@
-import { isAscii, isUtf8 } from "node:buffer";
 import { HttpError, httpError } from "../../errors/http-error.js";
-import { latin1Of, utf8Of } from "../../kit/encoding.js";
+import { strictTextOf } from "../../kit/encoding.js";
 import { findForbidden, maxJsonDepth } from "./json-scan.js";
 
 const tooDeep = `The body is nested deeper than ${maxJsonDepth} levels.`;
@@ -13,7 +12,8 @@ export function isTooDeep(error: unknown): boolean {
 /** Parses a body as JSON. Everything but exactly one valid document is refused with 400. */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw httpError("EMPTY_BODY");
-  const text = textOf(bytes);
+  const text = strictTextOf(bytes);
+  if (text === null) throw httpError("MALFORMED_JSON", "The body is not valid UTF-8.");
   const found = findForbidden(bytes);
   if (found === "depth") throw httpError("MALFORMED_JSON", tooDeep);
   let value: unknown;
@@ -26,13 +26,6 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (found === "key") throw httpError("MALFORMED_JSON", "The body holds a key that is not allowed.");
   if (found === "number") throw httpError("MALFORMED_JSON", "The body holds a number that is out of range.");
   return value;
-}
-
-/** To decode 10 MiB of ASCII as latin1 takes 1 ms, as UTF-8 8 to 20. */
-function textOf(bytes: Uint8Array): string {
-  if (isAscii(bytes)) return latin1Of(bytes, bytes.length);
-  if (!isUtf8(bytes)) throw httpError("MALFORMED_JSON", "The body is not valid UTF-8.");
-  return utf8Of(bytes);
 }
 
 /** The content types of JSON: application/json and all that end with `+json`, with well-formed parameters. */

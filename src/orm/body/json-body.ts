@@ -1,44 +1,66 @@
-import { isUtf8 } from "node:buffer";
-import { findForbidden } from "../../http/json/json-scan.js";
-import { utf8Of } from "../../kit/encoding.js";
-import { mayLoseDigits, parseExactly } from "./exact-numbers.js";
+import { codeOfEscape, findForbidden } from "../../http/json/json-scan.js";
+import { strictTextOf } from "../../kit/encoding.js";
+import { withDoubles, withNumberTexts } from "./exact-numbers.js";
 import type { BodyTraits } from "./refusal.js";
 
-/** A parsed JSON document. If requested, `exact` is the same document with its long numbers as `NumberText`. */
+/** A parsed JSON document. */
 export interface JsonBody extends BodyTraits {
   readonly value: unknown;
-  readonly exact: unknown;
+  /** True if its long numbers are texts, see `numberText`. */
+  readonly exact: boolean;
 }
 
-/** Reads a body; undefined if it is not exactly one acceptable JSON document. */
+/** Reads a body; undefined if it is not exactly one acceptable JSON document. With `exactly`, long numbers keep their digits. */
 export function readJsonBody(bytes: Uint8Array, exactly: boolean, limit: number): JsonBody | undefined {
-  if (!isUtf8(bytes)) return undefined;
-  const text = utf8Of(bytes);
-  const found = findForbidden(bytes);
+  const text = strictTextOf(bytes);
+  if (text === null) return undefined;
+  const longNumbers: number[] | undefined = exactly ? [] : undefined;
+  const found = findForbidden(bytes, longNumbers);
   if (found === "depth" || found === "key") return undefined;
+  const escapes = text.includes("\\") ? escapesIn(bytes) : "plain";
+  // It is not a character, and PostgreSQL does not store it.
+  if (escapes === "half a pair") return undefined;
+  const exact = longNumbers !== undefined && longNumbers.length > 0;
+  const exactText = exact ? exactTextOf(bytes, longNumbers) : text;
+  if (exactText === null) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(exactText);
   } catch {
     return undefined;
   }
-  // Half a surrogate pair is not a character, and PostgreSQL does not store it.
-  if (/\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value)) return undefined;
-  return {
-    value,
-    exact: exactly && mayLoseDigits(text) ? parseExactly(text) : value,
-    nulls: text.includes("\\u0000"),
-    overflow: found === "number",
-    limit,
-  };
+  return { value, exact, nulls: escapes === "null", overflow: found === "number", limit };
 }
 
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (!isWellFormed(value[i])) return false;
-    return true;
-  }
-  return Object.entries(value).every(([key, item]) => key.isWellFormed() && isWellFormed(item));
+/** A part of a body for a check, which takes long numbers as texts or as doubles. */
+export function givenTo(check: { readonly exact: boolean }, value: unknown, body: JsonBody): unknown {
+  return body.exact && !check.exact ? withDoubles(value) : value;
 }
+
+function exactTextOf(bytes: Uint8Array, longNumbers: readonly number[]): string | null {
+  const marked = withNumberTexts(bytes, longNumbers);
+  return marked === null ? null : strictTextOf(marked);
+}
+
+/** The characters that have no place in a column: half a surrogate pair in none, and U+0000 in none of text. */
+type Escapes = "half a pair" | "null" | "plain";
+
+function escapesIn(bytes: Uint8Array): Escapes {
+  let found: Escapes = "plain";
+  for (let i = 0; i < bytes.length; i++) {
+    if (bytes[i] !== backslash) continue;
+    const code = codeOfEscape(bytes, ++i);
+    if (code === -1) continue;
+    i += 4;
+    if (code === 0) found = "null";
+    if (code < 0xd800 || code > 0xdfff) continue;
+    // The first half comes first.
+    if (code > 0xdbff || bytes[i + 1] !== backslash) return "half a pair";
+    const low = codeOfEscape(bytes, i + 2);
+    if (low < 0xdc00 || low > 0xdfff) return "half a pair";
+    i += 6;
+  }
+  return found;
+}
+
+const backslash = 0x5c;

@@ -13,7 +13,7 @@ import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { JsonSchema } from "../../validation/json-schema.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { columnCheck } from "./column-check.js";
-import { type JsonBody, readJsonBody } from "./json-body.js";
+import { givenTo, type JsonBody, readJsonBody } from "./json-body.js";
 import {
   type BodyField,
   bodyFields,
@@ -104,9 +104,8 @@ function rowReader({ meta, relations }: Allowed, back: RelationMeta | undefined)
     for (const issue of result.issues ?? []) found.issues.push({ ...issue, loc: [...loc, ...issue.loc] });
     const values: Record<string, unknown> = result.issues === undefined ? result.value : {};
     for (const [name, read] of readers) {
-      const { value, exact } = body as { value: Record<string, unknown>; exact: Record<string, unknown> };
-      if (Object.hasOwn(value, name))
-        values[name] = read({ ...body, value: value[name], exact: exact[name] }, [...loc, name], found);
+      const { value } = body as { value: Record<string, unknown> };
+      if (Object.hasOwn(value, name)) values[name] = read({ ...body, value: value[name] }, [...loc, name], found);
     }
     return values;
   };
@@ -116,7 +115,7 @@ function relationReader(relation: RelationMeta, read: ReadRow): ReadRow {
   const one = itemReader(relation, read);
   if (relation.single) return (body, loc, found) => (body.value === null ? null : one(body, loc, found));
   return (body, loc, found) => {
-    const { value, exact } = body as { value: unknown; exact: unknown[] };
+    const { value } = body;
     if (!Array.isArray(value)) {
       found.issues.push({ loc, msg: "Input should be a valid list", type: "list_type" });
       return [];
@@ -126,7 +125,7 @@ function relationReader(relation: RelationMeta, read: ReadRow): ReadRow {
       found.issues.push({ loc, msg: `The body should have at most ${maxRows} related rows`, type: "too_long" });
       return [];
     }
-    return value.map((item, index) => one({ ...body, value: item, exact: exact[index] }, [...loc, index], found));
+    return value.map((item, index) => one({ ...body, value: item }, [...loc, index], found));
   };
 }
 
@@ -139,7 +138,7 @@ function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
       found.issues.push(noObject(relation.target, loc));
       return null;
     }
-    const result = key.check(key.exact ? body.exact : body.value, body);
+    const result = key.check(givenTo(key, body.value, body), body);
     if (result instanceof Refusal) for (const issue of issuesOf(loc, result)) found.issues.push(issue);
     return result;
   };

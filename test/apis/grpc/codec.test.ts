@@ -191,9 +191,37 @@ describe("compiled codecs against the library", () => {
     const optional = syntax === "proto2" ? "optional" : "";
     const [type] = loadProto(`
       syntax = "${syntax}";
-      message Tree { ${optional} string text = 1; repeated Tree list = 2; map<int32, Tree> map = 3; repeated bytes blobs = 4; }
+      message Tree { ${optional} string text = 1; repeated Tree list = 2; map<int32, Tree> map = 3; repeated bytes blobs = 4;
+        repeated int32 numbers = 5; repeated int64 longs = 6; repeated fixed32 fixed = 7; }
     `).messages;
     const tree = codecOf(type!);
+
+    const lengthOf = (message: unknown, list: string): number => (message as Record<string, unknown[]>)[list]!.length;
+
+    it.each([
+      ["Numbers of one byte", 5, "numbers", 5_000_000],
+      ["Integers of 64 bits", 6, "longs", 1_500_000],
+    ])("%s in a packed list are refused before they fill the memory", (_what, field, name, tooMany) => {
+      expect(() => tree.decode(inField(field, Buffer.alloc(tooMany)))).toThrow("too many parts");
+      expect(lengthOf(tree.decode(inField(field, Buffer.alloc(1_000_000))), name)).toBe(1_000_000);
+    });
+
+    it("Numbers of four bytes in a packed list take no more memory than a message of their size may", () => {
+      expect(lengthOf(tree.decode(inField(7, Buffer.alloc(12_000_000))), "fixed")).toBe(3_000_000);
+    });
+
+    it("Numbers in a list that is not packed are refused before they fill the memory", () => {
+      const longs = (count: number): Buffer => Buffer.alloc(2 * count, Buffer.from([6 << 3, 1]));
+      expect(() => tree.decode(longs(1_500_000))).toThrow("too many parts");
+      expect(lengthOf(tree.decode(longs(100_000)), "longs")).toBe(100_000);
+    });
+
+    it("Numbers in a list in JSON are refused before they fill the memory, and commas in texts are not", () => {
+      const json = (count: number): string =>
+        `{"longs":[0${",0".repeat(count - 1)}],"text":"${",".repeat(2_000_000)}"}`;
+      expect(() => tree.fromJson(json(2_500_000))).toThrow("too many parts");
+      expect(lengthOf(tree.fromJson(json(100_000)), "longs")).toBe(100_000);
+    });
 
     it.each([
       ["empty messages in a list", 2, Buffer.alloc(0)],

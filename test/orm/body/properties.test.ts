@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mayLoseDigits, NumberText, parseExactly } from "../../../src/orm/body/exact-numbers.js";
+import { numberText, withDoubles } from "../../../src/orm/body/exact-numbers.js";
+import { readJsonBody } from "../../../src/orm/body/json-body.js";
 import { modelBodyReader } from "../../../src/orm/body/model-body.js";
 import fc from "../../support/properties.js";
 import { Sample, sample } from "./models.js";
@@ -97,29 +98,61 @@ describe("reading a body", () => {
 
 describe("numbers as they were written", () => {
   const whole = fc.bigInt(-(10n ** 40n), 10n ** 40n).map(String);
+  const read = (source: string) => readJsonBody(Buffer.from(source), true, 1);
 
   it("Exact numbers are found everywhere in a document, and all else is read as by JSON.parse", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (given) => {
-        const source = JSON.stringify(given, null, 1);
-        expect(rounded(parseExactly(source))).toEqual(JSON.parse(source));
+      fc.property(fc.jsonValue(), fc.bigInt(10n ** 16n, 10n ** 20n), (given, number) => {
+        const source = `[${number}, ${JSON.stringify(given, null, 1)}]`;
+        // A key `__proto__` is refused.
+        fc.pre(!source.includes("__proto__"));
+        expect(withDoubles(read(source)!.value)).toEqual(JSON.parse(source));
       }),
     );
-    function rounded(item: unknown): unknown {
-      if (item instanceof NumberText) return Number(item.text);
-      if (Array.isArray(item)) return item.map(rounded);
-      if (typeof item !== "object" || item === null) return item;
-      return Object.fromEntries(Object.entries(item).map(([key, each]) => [key, rounded(each)]));
-    }
   });
 
   it("Exact numbers lose no digit", () => {
     fc.assert(
       fc.property(whole, fc.string(), (number, key) => {
-        const found = (parseExactly(`{${JSON.stringify(key)}: [1, ${number}]}`) as Record<string, unknown[]>)[key]![1];
-        expect(found instanceof NumberText ? found.text : String(BigInt(found as number))).toBe(number);
-        expect(mayLoseDigits(number) || Number.isSafeInteger(Number(number))).toBe(true);
+        fc.pre(key !== "__proto__");
+        const { value } = read(`{${JSON.stringify(key)}: [1, ${number}]}`)!;
+        const found = (value as Record<string, unknown[]>)[key]![1];
+        expect(typeof found === "string" ? numberText(found) : String(BigInt(found as number))).toBe(number);
       }),
+    );
+  });
+
+  it("A malformed long number, and one in the place of a key, is refused as by JSON.parse", () => {
+    const token = fc.string({
+      unit: fc.constantFrom("0", "1", "9", "12345678", ".", "e", "E", "-", "+"),
+      minLength: 4,
+    });
+    const start = fc.constantFrom("", "-", "0", "0.", "1");
+    const place = fc.constantFrom(["[", "]"], ["{", ":1}"], ['{"a":', "}"], ["[1 ", "]"], ["", ""], ["[", " ,é]"]);
+    const long = "1234567890123456";
+    fc.assert(
+      fc.property(start, token, place, fc.boolean(), (first, rest, [before, after], isLong) => {
+        const source = `${before}${first}${isLong ? long : ""}${rest}${after}`;
+        expect([source, read(source) !== undefined]).toEqual([source, isJson(source)]);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it("A text that begins with the first half of a surrogate pair is no number", () => {
+    const { value } = read('["\\ud800\\udc00", "\u{10000}1", 12345678901234567]')!;
+    expect((value as string[]).map(numberText)).toEqual([undefined, undefined, "12345678901234567"]);
+  });
+
+  it("Half a surrogate pair is refused, wherever it stands", () => {
+    const part = fc.constantFrom("\\ud83d", "\\ude00", "\\uD83D\\uDE00", "\\\\", "\\n", "\\u0041", "ud83d", "x", "😀");
+    fc.assert(
+      fc.property(fc.array(part), fc.boolean(), (parts, inKey) => {
+        const string = `"${parts.join("")}"`;
+        const body = read(inKey ? `{${string}:1}` : `[${string}]`);
+        expect([string, body !== undefined]).toEqual([string, (JSON.parse(string) as string).isWellFormed()]);
+      }),
+      { numRuns: 2000 },
     );
   });
 
@@ -134,3 +167,12 @@ describe("numbers as they were written", () => {
     );
   });
 });
+
+function isJson(source: string): boolean {
+  try {
+    JSON.parse(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

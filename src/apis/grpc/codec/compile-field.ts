@@ -2,6 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import type { WireReader } from "../../../kit/protobuf/wire-reader.js";
 import type { WireWriter } from "../../../kit/protobuf/wire-writer.js";
 import { FeatureSet_FieldPresence, ScalarType } from "../protobuf.js";
+import { itemSize } from "./message-bounds.js";
 import { enumScalar, type Scalar, scalarOf } from "./scalars.js";
 
 export type Fields = Record<string, unknown>;
@@ -113,6 +114,7 @@ function compileList(field: Extract<DescField, { fieldKind: "list" }>, codeOf: C
   const value = codedValue(field, codeOf);
   const canPack = value.wireType !== 2;
   const tag = tagOf(number, packed && canPack ? 2 : value.wireType);
+  const size = itemSize(field);
   return {
     init(message) {
       message[name] = [];
@@ -137,6 +139,7 @@ function compileList(field: Extract<DescField, { fieldKind: "list" }>, codeOf: C
     read(reader, message, wireType, depth) {
       const items = message[name] as unknown[];
       if (wireType === value.wireType) {
+        reader.take(size);
         items.push(value.read(reader, undefined, depth));
         return true;
       }
@@ -144,7 +147,10 @@ function compileList(field: Extract<DescField, { fieldKind: "list" }>, codeOf: C
       const end = reader.boundary();
       const outer = reader.end;
       reader.end = end;
-      while (reader.at < end) items.push(value.read(reader, undefined, depth));
+      while (reader.at < end) {
+        reader.take(size);
+        items.push(value.read(reader, undefined, depth));
+      }
       reader.end = outer;
       return true;
     },

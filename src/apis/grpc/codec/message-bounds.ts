@@ -1,6 +1,7 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { bytesSize, WireReader } from "../../../kit/protobuf/wire-reader.js";
 import { fromBinary, ScalarType } from "../protobuf.js";
+import { enumScalar, scalarOf } from "./scalars.js";
 
 /**
  * Unknown fields that one message may keep, with all messages in it. A field takes two bytes on the wire and two hundred in
@@ -28,18 +29,32 @@ export function emptySize(type: DescMessage): number {
   return size;
 }
 
-/** Throws if a message in JSON takes more memory than one of its size may: objects of two characters. */
+/** A place in a list: 8 to 12 bytes, and both sizes of the list while it grows. A packed number has one byte on the wire. */
+const slotSize = 16;
+
+/** An integer of 64 bits in a list: the place and the bigint. */
+const longSize = slotSize + 24;
+
+/** About the memory of a value in a list, without the message or the bytes that it may be. */
+export function itemSize({ scalar }: DescField): number {
+  return scalar !== undefined && typeof scalarOf(scalar).zero === "bigint" ? longSize : slotSize;
+}
+
+/** Throws if a message in JSON takes more memory than one of its size may: objects and items of two characters. */
 export function checkJson(type: DescMessage, text: string): void {
-  const most = memoryFor(text.length) / largestSize(type);
-  let objects = 0;
+  const most = memoryFor(text.length);
+  const objectSize = largestSize(type);
+  let memory = 0;
   let inString = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) inString = !inString;
     else if (code === 0x5c) i++;
-    else if (code === 0x7b && !inString) objects++;
+    else if (inString) continue;
+    else if (code === 0x7b) memory += objectSize;
+    else if (code === 0x2c) memory += longSize;
   }
-  if (objects > most) throw new RangeError("the message has too many parts for its size");
+  if (memory > most) throw new RangeError("the message has too many parts for its size");
 }
 
 const largest = new WeakMap<DescMessage, number>();
@@ -76,8 +91,11 @@ function unknownIn(part: Part, reader: WireReader, depth: number, outer: WireRea
     const known = fields.get(tag >>> 3);
     if (known === undefined) count++;
     if (wireType === 3 || wireType === 4) continue;
-    if (known === "bytes") outer.take(bytesSize);
-    if (wireType !== 2 || !known || known === "bytes" || depth > maxDepth) {
+    if (known && "size" in known) {
+      takeScalars(known, reader, tag, outer);
+      continue;
+    }
+    if (wireType !== 2 || !known || depth > maxDepth) {
       reader.skip(tag);
       continue;
     }
@@ -90,15 +108,31 @@ function unknownIn(part: Part, reader: WireReader, depth: number, outer: WireRea
   return count;
 }
 
+/** Counts the value of a field, or all values if they are packed. */
+function takeScalars({ size, wireType }: Scalars, reader: WireReader, tag: number, outer: WireReader): void {
+  if ((tag & 7) !== 2 || wireType === 2) {
+    outer.take(size);
+    reader.skip(tag);
+    return;
+  }
+  for (const end = reader.boundary(); reader.at < end; reader.skip(wireType)) outer.take(size);
+}
+
 /** Messages below each other, entries of maps included: more than the library reads. */
 const maxDepth = 200;
 
-/** The type of a field that holds messages. */
-type Kind = Part | "bytes" | null;
+/** A field with bytes, or with a list of scalars: the memory of one value, and its wire type. */
+interface Scalars {
+  readonly size: number;
+  readonly wireType: number;
+}
+
+/** The type of a field that takes memory. */
+type Kind = Part | Scalars | null;
 
 const fieldsByPart = new WeakMap<Part, ReadonlyMap<number, Kind>>();
 
-/** The fields by their numbers, with the types of those that are messages. */
+/** The fields by their numbers, with the types of those that take memory. */
 function fieldsOf(part: Part): ReadonlyMap<number, Kind> {
   let fields = fieldsByPart.get(part);
   if (fields === undefined) fieldsByPart.set(part, (fields = new Map(listFields(part))));
@@ -113,8 +147,15 @@ function listFields(part: Part): [number, Kind][] {
     ];
   }
   return part.fields.map((field) => {
-    const { message, scalar, number } = field;
-    if (message === undefined) return [number, scalar === ScalarType.BYTES ? "bytes" : null];
+    const { message, number } = field;
+    if (message === undefined) return [number, scalarsOf(field)];
     return [number, field.fieldKind === "map" ? { entryOf: message } : message];
   });
+}
+
+function scalarsOf(field: DescField): Scalars | null {
+  const { scalar, fieldKind } = field;
+  if (scalar === ScalarType.BYTES) return { size: bytesSize, wireType: 2 };
+  if (fieldKind !== "list") return null;
+  return { size: itemSize(field), wireType: (scalar === undefined ? enumScalar : scalarOf(scalar)).wireType };
 }
