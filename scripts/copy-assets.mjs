@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { root } from "./process.mjs";
@@ -34,33 +34,41 @@ const foreignPicture = "https://cdn.redoc.ly/redoc/logo-mini.svg";
 
 /** Copies the files of the pages into the build, so that users of the package need not install the packages they come from. */
 export async function copyAssets() {
-  const target = join(root, "dist", assetFolder);
-  rmSync(target, { recursive: true, force: true });
-  const more = readdirSync(join(root, "node_modules/redoc/bundles")).filter((name) => redocLicences.test(name));
-  for (const file of [...licences, ...more.map((name) => `redoc/bundles/${name}`)]) {
-    mkdirSync(dirname(join(target, file)), { recursive: true });
-    cpSync(join(root, "node_modules", file), join(target, file));
+  const dist = join(root, "dist");
+  const files = new Map([...apiFiles(), ...(await playgroundFiles())]);
+  files.set(join(consoleFolder, "client.js"), readFileSync(join(root, "src/console/client.js")));
+  for (const [name, bytes] of files) put(join(dist, name), bytes);
+  for (const folder of [assetFolder, playgroundFolder]) {
+    for (const name of readdirSync(join(dist, folder), { recursive: true })) {
+      const path = join(folder, name);
+      if (!files.has(path) && statSync(join(dist, path)).isFile()) rmSync(join(dist, path), { force: true });
+    }
   }
-  for (const file of served) {
-    const text = readFileSync(join(root, "node_modules", file), "utf8");
-    writeCompressed(join(target, basename(file)), text.replaceAll(foreignPicture, "data:,"));
-  }
-  mkdirSync(join(root, "dist", consoleFolder), { recursive: true });
-  cpSync(join(root, "src/console/client.js"), join(root, "dist", consoleFolder, "client.js"));
-  await copyPlayground();
 }
 
-/** Bundles the script of the playground with GraphiQL, and writes the licences of all that is in it. */
-async function copyPlayground() {
-  const target = join(root, "dist", playgroundFolder);
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target, { recursive: true });
+function apiFiles() {
+  const packages = join(root, "node_modules");
+  const more = readdirSync(join(packages, "redoc/bundles")).filter((name) => redocLicences.test(name));
+  return [
+    ...[...licences, ...more.map((name) => join("redoc/bundles", name))].map((file) => [
+      join(assetFolder, file),
+      readFileSync(join(packages, file)),
+    ]),
+    ...served.map((file) => {
+      const text = readFileSync(join(packages, file), "utf8").replaceAll(foreignPicture, "data:,");
+      return [join(assetFolder, `${basename(file)}.br`), compressed(text)];
+    }),
+  ];
+}
+
+/** The script of the playground, bundled with GraphiQL, and the licences of all that is in it. */
+async function playgroundFiles() {
   // Loaded here: this module is loaded before the packages are installed.
   const { build } = await import("esbuild");
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { graphiql: "src/apis/graphql/playground/client.js" },
-    outdir: target,
+    outdir: "dist",
     bundle: true,
     minify: true,
     target: "es2022",
@@ -69,9 +77,14 @@ async function copyPlayground() {
     metafile: true,
     write: false,
   });
-  for (const { path, text } of outputFiles) writeCompressed(path, text.replace(webFonts, ""));
   const folders = Object.keys(metafile.inputs).map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-  writeFileSync(join(target, "LICENSES"), licencesOf([...new Set(folders)].filter(Boolean).sort()));
+  return [
+    ...outputFiles.map(({ path, text }) => [
+      join(playgroundFolder, `${basename(path)}.br`),
+      compressed(text.replace(webFonts, "")),
+    ]),
+    [join(playgroundFolder, "LICENSES"), Buffer.from(licencesOf([...new Set(folders)].filter(Boolean).sort()))],
+  ];
 }
 
 /** The licence of each package, below the names of all packages that have the same text. */
@@ -89,19 +102,24 @@ function licencesOf(folders) {
 /** Roboto and Fira Code: more than all else in the styles. The page has fonts of the system after them in its lists. */
 const webFonts = /@font-face\{[^}]*data:font\/woff[^}]*\}/g;
 
-/**
- * Writes a file in Brotli's smallest form, as it is sent to browsers: it is a quarter of the package. That takes seconds, so
- * results are kept.
- */
-function writeCompressed(path, text) {
+/** A file in Brotli's smallest form, as it is sent to browsers. To make it takes seconds, so results are kept. */
+function compressed(text) {
   const kept = join(root, "node_modules/.cache/stoa-assets", createHash("sha256").update(text).digest("hex"));
   if (!existsSync(kept)) {
     const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
     const params = { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_SIZE_HINT]: text.length };
-    mkdirSync(dirname(kept), { recursive: true });
-    writeFileSync(kept, brotliCompressSync(text, { params }));
+    put(kept, brotliCompressSync(text, { params }));
   }
-  cpSync(kept, `${path}.br`);
+  return readFileSync(kept);
+}
+
+/** Writes a file unless it is there. A test that runs at the same time may read it: it is never absent or half written. */
+function put(path, bytes) {
+  if (existsSync(path) && readFileSync(path).equals(bytes)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const own = `${path}.${process.pid}`;
+  writeFileSync(own, bytes);
+  renameSync(own, path);
 }
 
 export function assetsAreCopied() {
