@@ -96,6 +96,35 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     await page.close();
   });
 
+  it("Headers of the playground are the payload of connection_init with a subscription", async () => {
+    const payloads: unknown[] = [];
+    const app = graphqlApp({
+      typeDefs: "type Query { one: Int } type Subscription { one: Int! }",
+      resolvers: { Subscription: { one: { subscribe: () => once({ one: 1 }) } } },
+      subscriptions: {
+        onConnect(payload) {
+          payloads.push(payload);
+          return true;
+        },
+      },
+    });
+    server = await serve(app, { debug: true });
+    const page = await browser.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${server.url}/graphql?query=${encodeURIComponent("subscription { one }")}`);
+    await page.getByRole("button", { name: "Headers" }).click();
+    await page.locator(".graphiql-editor-tool .CodeMirror").filter({ visible: true }).click();
+    await page.keyboard.insertText('{ "token": "secret" }');
+    // The page takes what is typed into an editor half a second later.
+    await expect
+      .poll(async () => {
+        await page.click(".graphiql-execute-button");
+        return payloads.at(-1);
+      })
+      .toEqual({ token: "secret" });
+    await page.close();
+  });
+
   it("On a narrow screen the result is below the query, and the documentation takes the place of both", async () => {
     server = await serve(greetingApp(), { debug: true });
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
@@ -115,6 +144,10 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     await page.close();
   });
 });
+
+async function* once<Value>(value: Value): AsyncGenerator<Value> {
+  yield value;
+}
 
 describe("the page of the playground", () => {
   const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
