@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { defineConfig, type Plugin } from "vitest/config";
+import { assetsAreCopied, copyAssets } from "./scripts/copy-assets.mjs";
 import { LongFirst } from "./scripts/testing/long-first.mjs";
 import { mirrored, mirrorSources } from "./scripts/testing/mirror.mjs";
 
@@ -12,6 +13,8 @@ const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, 
 /** Coverage counts lines of the sources, and a watcher follows them: both need sources that vite has loaded. */
 const isNative = process.argv.includes("run") && !process.argv.some((argument) => argument.startsWith("--coverage"));
 await mirrorSources();
+// Sources send the files of pages from the build too.
+if (!assetsAreCopied()) await copyAssets();
 
 /** Standard decorators, which the bundled transformer leaves as they are and Node cannot read yet. */
 const decorators: Plugin = {

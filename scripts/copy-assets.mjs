@@ -1,30 +1,17 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
 import { root } from "./process.mjs";
 
-/** The folder of the API pages' files in the built package; src/batteries/openapi/assets.ts reads them there. */
+/** The folder of the API pages' files in the built package; src/batteries/openapi/serve.ts sends them. */
 export const assetFolder = join("openapi", "assets");
 
-/** The folder of the GraphQL playground's files; src/apis/graphql/playground/playground.ts reads them there. */
+/** The folder of the GraphQL playground's files; src/apis/graphql/playground/playground.ts sends them. */
 export const playgroundFolder = join("graphql", "assets");
 
 /** The folder of the console's script; src/console/page.ts reads it there. */
 export const consoleFolder = "console";
-
-/** The file in each of these folders that holds the texts; src/kit/pages/page-files.ts reads it. */
-const archive = "files.br";
-
-/** The files of the playground, and the exports of @graphql-yoga/render-graphiql that hold their text. */
-const playgroundFiles = {
-  "editor.worker.js": "editorWorkerService",
-  "json.worker.js": "jsonWorker",
-  "graphql.worker.js": "graphqlWorker",
-  "graphiql.js": "js",
-  "graphiql.css": "css",
-};
 
 /** The files that are served, and the licences of all that is in them. */
 const served = [
@@ -42,62 +29,104 @@ const licences = [
 /** The script contains its worker as text; the worker has its own licence list, named by a hash. */
 const redocLicences = /(?:^redoc\.standalone|\.worker)\.js\.LICENSE\.txt$/;
 
-/**
- * Copies the API pages' files into the build, so that users of the package need not install the packages they come from.
- * What is served is compressed: it is most of the package, and most applications never read it.
- */
+/** Redoc's one picture comes from elsewhere; an address that does not load makes it leave the picture out. */
+const foreignPicture = "https://cdn.redoc.ly/redoc/logo-mini.svg";
+
+/** Copies the files of the pages into the build, so that users of the package need not install the packages they come from. */
 export async function copyAssets() {
-  const target = join(root, "dist", assetFolder);
-  rmSync(target, { recursive: true, force: true });
-  const more = readdirSync(join(root, "node_modules/redoc/bundles")).filter((name) => redocLicences.test(name));
-  for (const file of [...licences, ...more.map((name) => `redoc/bundles/${name}`)]) {
-    mkdirSync(dirname(join(target, file)), { recursive: true });
-    cpSync(join(root, "node_modules", file), join(target, file));
+  const dist = join(root, "dist");
+  const files = new Map([...apiFiles(), ...(await playgroundFiles())]);
+  files.set(join(consoleFolder, "client.js"), readFileSync(join(root, "src/console/client.js")));
+  for (const [name, bytes] of files) put(join(dist, name), bytes);
+  for (const folder of [assetFolder, playgroundFolder]) {
+    for (const name of readdirSync(join(dist, folder), { recursive: true })) {
+      const path = join(folder, name);
+      if (!files.has(path) && statSync(join(dist, path)).isFile()) rmSync(join(dist, path), { force: true });
+    }
   }
-  const texts = served.map((file) => [basename(file), readFileSync(join(root, "node_modules", file), "utf8")]);
-  writeFileSync(join(target, archive), compressed(texts));
-  mkdirSync(join(root, "dist", consoleFolder), { recursive: true });
-  cpSync(join(root, "src/console/client.js"), join(root, "dist", consoleFolder, "client.js"));
-  await copyPlayground();
 }
 
-async function copyPlayground() {
-  const source = join(root, "node_modules/@graphql-yoga/render-graphiql");
-  const target = join(root, "dist", playgroundFolder);
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target, { recursive: true });
-  const texts = await import(pathToFileURL(join(source, "esm/graphiql.js")).href);
+function apiFiles() {
+  const packages = join(root, "node_modules");
+  const more = readdirSync(join(packages, "redoc/bundles")).filter((name) => redocLicences.test(name));
+  return [
+    ...[...licences, ...more.map((name) => join("redoc/bundles", name))].map((file) => [
+      join(assetFolder, file),
+      readFileSync(join(packages, file)),
+    ]),
+    ...served.map((file) => {
+      const text = readFileSync(join(packages, file), "utf8").replaceAll(foreignPicture, "data:,");
+      return [join(assetFolder, `${basename(file)}.br`), compressed(text)];
+    }),
+  ];
+}
+
+/** The script of the playground, bundled with GraphiQL, and the licences of all that is in it. */
+async function playgroundFiles() {
   // Loaded here: this module is loaded before the packages are installed.
-  const { transformSync } = await import("esbuild");
-  const minified = (text) => transformSync(text, { minify: true, legalComments: "inline" }).code;
-  const files = Object.entries(playgroundFiles).map(([file, name]) => {
-    const text = texts[name];
-    return [file, file.endsWith(".worker.js") ? minified(text) : text.replace(webFonts, "")];
+  const { build } = await import("esbuild");
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { graphiql: "src/apis/graphql/playground/client.js" },
+    outdir: "dist",
+    bundle: true,
+    minify: true,
+    target: "es2022",
+    define: { "process.env.NODE_ENV": '"production"' },
+    legalComments: "none",
+    metafile: true,
+    write: false,
   });
-  writeFileSync(join(target, archive), compressed(files));
-  cpSync(join(source, "LICENSE"), join(target, "LICENSE"));
+  const folders = Object.keys(metafile.inputs).map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+  return [
+    ...outputFiles.map(({ path, text }) => [
+      join(playgroundFolder, `${basename(path)}.br`),
+      compressed(text.replace(webFonts, "")),
+    ]),
+    [join(playgroundFolder, "LICENSES"), Buffer.from(licencesOf([...new Set(folders)].filter(Boolean).sort()))],
+  ];
 }
 
-/** Roboto and Fira Code: a tenth of the package. The page has fonts of the system after them in its lists. */
+/** The licence of each package, below the names of all packages that have the same text. */
+function licencesOf(folders) {
+  const names = new Map();
+  for (const folder of folders) {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(root, folder)).find((file) => /^licen[cs]e/i.test(file));
+    const text = file === undefined ? license : readFileSync(join(root, folder, file), "utf8").trim();
+    names.set(text, [...(names.get(text) ?? []), `${name} ${version}`]);
+  }
+  return [...names].map(([text, packages]) => `${packages.join(", ")}\n\n${text}\n`).join("\n\n");
+}
+
+/** Roboto and Fira Code: more than all else in the styles. The page has fonts of the system after them in its lists. */
 const webFonts = /@font-face\{[^}]*data:font\/woff[^}]*\}/g;
 
-/**
- * Files as JSON in Brotli's smallest form. All in one: the workers of the playground contain the same editor, so a tenth is
- * saved. It takes seconds, so results are kept.
- */
-function compressed(files) {
-  const text = JSON.stringify(Object.fromEntries(files));
+/** A file in Brotli's smallest form, as it is sent to browsers. To make it takes seconds, so results are kept. */
+function compressed(text) {
   const kept = join(root, "node_modules/.cache/stoa-assets", createHash("sha256").update(text).digest("hex"));
-  if (existsSync(kept)) return readFileSync(kept);
-  const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
-  const params = { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_SIZE_HINT]: text.length };
-  const bytes = brotliCompressSync(text, { params });
-  mkdirSync(dirname(kept), { recursive: true });
-  writeFileSync(kept, bytes);
-  return bytes;
+  if (!existsSync(kept)) {
+    const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
+    const params = { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_SIZE_HINT]: text.length };
+    put(kept, brotliCompressSync(text, { params }));
+  }
+  return readFileSync(kept);
+}
+
+/** Writes a file unless it is there. A test that runs at the same time may read it: it is never absent or half written. */
+function put(path, bytes) {
+  if (existsSync(path) && readFileSync(path).equals(bytes)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const own = `${path}.${process.pid}`;
+  writeFileSync(own, bytes);
+  renameSync(own, path);
 }
 
 export function assetsAreCopied() {
-  const files = [join(assetFolder, archive), join(playgroundFolder, archive), join(consoleFolder, "client.js")];
+  const files = [
+    ...served.map((file) => join(assetFolder, `${basename(file)}.br`)),
+    ...["graphiql.css.br", "graphiql.js.br"].map((file) => join(playgroundFolder, file)),
+    join(consoleFolder, "client.js"),
+  ];
   return files.every((file) => existsSync(join(root, "dist", file)));
 }

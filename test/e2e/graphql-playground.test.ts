@@ -55,11 +55,11 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     });
     const run = async (query: string): Promise<void> => {
       await page.goto(`${server.url}/graphql?query=${encodeURIComponent(query)}`);
-      await page.waitForSelector(".graphiql-query-editor .view-lines", { timeout: 60_000 });
+      await page.waitForSelector(".graphiql-query-editor .CodeMirror-code", { timeout: 60_000 });
       await page.click(".graphiql-execute-button");
     };
     const result = async (): Promise<string> =>
-      ((await page.locator(".result-window .view-lines").textContent()) ?? "").replaceAll("\u00a0", " ");
+      ((await page.locator(".result-window .CodeMirror-code").textContent()) ?? "").replaceAll("\u00a0", " ");
     await run("{ hello }");
     await expect.poll(result, { timeout: 60_000 }).toContain("alert(1)");
     await run("subscription { count(to: 3) }");
@@ -69,11 +69,67 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     await page.close();
   });
 
+  it("The playground completes names of fields, and shows hostile descriptions as text", async () => {
+    server = await serve(graphqlApp({ typeDefs: `type Query { "about ${hostile}" hello: String }` }), { debug: true });
+    const page = await browser.newPage();
+    page.setDefaultTimeout(60_000);
+    const dialogs: string[] = [];
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await page.goto(`${server.url}/graphql?query=${encodeURIComponent("{ __typename }")}`);
+    await page.locator(".graphiql-sidebar button").first().click();
+    await page
+      .locator(".graphiql-plugin a", { hasText: /^Query$/ })
+      .first()
+      .click();
+    await page.locator(".graphiql-plugin").getByText("alert(1)").waitFor();
+    expect(await page.locator(".graphiql-plugin img").count()).toBe(0);
+    await page.locator(".graphiql-query-editor .CodeMirror").click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type("{ hel", { delay: 50 });
+    await page.locator(".CodeMirror-hint", { hasText: "hello" }).waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => new URL(page.url()).searchParams.get("query")).toContain("{ hello");
+    expect(dialogs).toEqual([]);
+    await page.close();
+  });
+
+  it("Headers of the playground are the payload of connection_init with a subscription", async () => {
+    const payloads: unknown[] = [];
+    const app = graphqlApp({
+      typeDefs: "type Query { one: Int } type Subscription { one: Int! }",
+      resolvers: { Subscription: { one: { subscribe: () => once({ one: 1 }) } } },
+      subscriptions: {
+        onConnect(payload) {
+          payloads.push(payload);
+          return true;
+        },
+      },
+    });
+    server = await serve(app, { debug: true });
+    const page = await browser.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${server.url}/graphql?query=${encodeURIComponent("subscription { one }")}`);
+    await page.getByRole("button", { name: "Headers" }).click();
+    await page.locator(".graphiql-editor-tool .CodeMirror").filter({ visible: true }).click();
+    await page.keyboard.insertText('{ "token": "secret" }');
+    // The page takes what is typed into an editor half a second later.
+    await expect
+      .poll(async () => {
+        await page.click(".graphiql-execute-button");
+        return payloads.at(-1);
+      })
+      .toEqual({ token: "secret" });
+    await page.close();
+  });
+
   it("On a narrow screen the result is below the query, and the documentation takes the place of both", async () => {
     server = await serve(greetingApp(), { debug: true });
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
     await page.goto(`${server.url}/graphql?query=${encodeURIComponent("{ __typename }")}`);
-    await page.waitForSelector(".graphiql-query-editor .view-lines", { timeout: 60_000 });
+    await page.waitForSelector(".graphiql-query-editor .CodeMirror-code", { timeout: 60_000 });
     const boxOf = async (selector: string) => (await page.locator(selector).first().boundingBox())!;
     const [query, result] = [await boxOf(".graphiql-query-editor"), await boxOf(".result-window")];
     expect(result.y).toBeGreaterThan(query.y + query.height);
@@ -88,6 +144,10 @@ describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_0
     await page.close();
   });
 });
+
+async function* once<Value>(value: Value): AsyncGenerator<Value> {
+  yield value;
+}
 
 describe("the page of the playground", () => {
   const accept = "text/html,application/xhtml+xml,*/*;q=0.8";

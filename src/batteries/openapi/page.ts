@@ -2,12 +2,12 @@ import { Response } from "../../http/response.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { escapeHtml } from "../../kit/pages/escape-html.js";
 import { relativeAddress } from "../../routing/pattern.js";
-import type { AssetName } from "./assets.js";
 
 /** One of the two user interfaces. */
 export interface Interface {
-  readonly styles: readonly AssetName[];
-  readonly scripts: readonly AssetName[];
+  /** Files that scripts/copy-assets.mjs copies into the package. */
+  readonly styles: readonly string[];
+  readonly scripts: readonly string[];
   /** Starts it; `document.currentScript.dataset` has the address of the document and the nonce. */
   readonly start: string;
   /** Styles that its scripts add before they can be told the nonce: the hashes of their texts. */

@@ -1,9 +1,6 @@
-import { httpError } from "../../errors/http-error.js";
-import { evaluateConditions } from "../../http/fields/conditional.js";
+import { sendPageFile, sendTagged, tagOf } from "../../http/files/page-file.js";
 import type { Request } from "../../http/request.js";
 import { Response } from "../../http/response.js";
-import { nodeCrypto } from "../../kit/node-modules.js";
-import { type AssetName, loadAsset } from "./assets.js";
 import type { OpenapiSettings } from "./options.js";
 import { documentationPage, type Interface, redoc, swaggerUi } from "./page.js";
 
@@ -32,8 +29,18 @@ export function documentationRoutes(
 
 /** A path with a text that is made when it is first asked for. Clients revalidate it with its ETag. */
 export function taggedRoute(path: string, type: string, text: () => Promise<string>): DocumentationRoute {
-  let tagged: Tagged | undefined;
-  return { path, handler: async (request) => send(request, (tagged ??= withTag(await text(), type))) };
+  let made: { readonly body: string; readonly etag: string } | undefined;
+  return {
+    path,
+    handler: async (request) => {
+      if (made === undefined) {
+        const body = await text();
+        made = { body, etag: `"${tagOf(body)}"` };
+      }
+      const { body, etag } = made;
+      return sendTagged(request, etag, () => new Response(body, 200, type));
+    },
+  };
 }
 
 function interfaceRoutes(
@@ -56,7 +63,7 @@ function interfaceRoutes(
     taggedRoute(`${path}/start.js`, "text/javascript; charset=utf-8", async () => ui.start),
     ...[...ui.styles, ...ui.scripts].map((name) => ({
       path: `${path}/${name}`,
-      handler: async (request: Request) => send(request, await taggedAsset(name)),
+      handler: (request: Request) => sendPageFile(request, `openapi/assets/${name}`),
     })),
   ];
 }
@@ -67,37 +74,4 @@ function originsOf({ servers }: OpenapiSettings): string[] {
   return [
     ...new Set(urls.filter((url) => /^https?:\/\//i.test(url) && URL.canParse(url)).map((url) => new URL(url).origin)),
   ];
-}
-
-interface Tagged {
-  readonly body: string;
-  readonly type: string;
-  readonly etag: string;
-}
-
-const assets = new Map<AssetName, Tagged>();
-
-async function taggedAsset(name: AssetName): Promise<Tagged> {
-  const asset = await loadAsset(name);
-  let tagged = assets.get(name);
-  if (!tagged) assets.set(name, (tagged = withTag(asset.body, asset.type)));
-  return tagged;
-}
-
-function withTag(body: string, type: string): Tagged {
-  return { body, type, etag: `"${nodeCrypto().createHash("sha256").update(body).digest("base64url").slice(0, 22)}"` };
-}
-
-/** The client caches it and revalidates it each time: it may change with the next start of the server. */
-function send(request: Request, { body, type, etag }: Tagged): Response {
-  const verdict = evaluateConditions(request.method, (name) => request.source.header(name), {
-    etag,
-    lastModified: undefined,
-  });
-  if (verdict === "failed") throw httpError("PRECONDITION_FAILED");
-  const response = verdict === "unchanged" ? new Response(null, 304) : new Response(body, 200, type);
-  response.addField("ETag", etag);
-  response.addField("Cache-Control", "no-cache");
-  response.addField("X-Content-Type-Options", "nosniff");
-  return response;
 }

@@ -1,7 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { nodeZlib } from "../node-modules.js";
 import { packageFolder } from "../package-folder.js";
 
 /** Reads files by name, each once, when it is first asked for. A failed read is tried again by the next call. */
@@ -18,19 +16,18 @@ export function readOnce<Name, File>(read: (name: Name) => Promise<File>): (name
   };
 }
 
-/** The texts of files that are published compressed, by name; scripts/copy-assets.mjs writes them into `folder` of the package. */
-export function publishedFiles(folder: string): () => Promise<Readonly<Record<string, string>>> {
-  const read = readOnce(async (path: string): Promise<Record<string, string>> => {
-    const bytes = await readFile(join(packageFolder(), "dist", path, "files.br"));
-    return JSON.parse((await promisify(nodeZlib().brotliDecompress)(bytes)).toString());
-  });
-  return () => read(folder);
-}
+/** The bytes of a file that is published in Brotli; scripts/copy-assets.mjs writes it into the package. */
+export const publishedFile = readOnce(
+  (path: string): Promise<Buffer> =>
+    readFile(join(packageFolder(), "dist", `${path}.br`)).catch((error) => {
+      throw missingFile(path, error);
+    }),
+);
 
 /** The error for a file that is served from the package and is not there. */
 export function missingFile(name: string, cause: unknown): Error {
   return new Error(
-    `${name} is a file of the package stoa and was not found. A bundled application needs the package beside the bundle: node_modules/stoa`,
+    `${name} is a file of the package stoa and was not found. A bundled application needs the package beside the bundle: node_modules/stoa. A checkout of its sources needs a build: npm run build`,
     { cause },
   );
 }
