@@ -1,10 +1,10 @@
 import { createRequire } from "node:module";
-import { hostname } from "node:os";
 import type { Worker } from "node:worker_threads";
 import type { Database } from "../engines/db/database.js";
 import type { Logger } from "../kit/logger.js";
 import { nodeCrypto } from "../kit/node-modules.js";
 import { LoopWatch } from "../kit/time/loop-watch.js";
+import { machineId } from "../server/process/machine.js";
 import { silentText } from "./blocked-workers.js";
 import { pulseProgram } from "./pulse-thread.js";
 
@@ -17,9 +17,15 @@ const shortestBlock = 1000;
 /** Milliseconds between two looks at the way to the database: passwords that expire are replaced with new connections. */
 const routeInterval = 60_000;
 
-/** A name for the owner of leases, which no other has. */
+/** A name for the owner of leases, which no other has: the machine, the process and a random part. */
 export function newOwner(): string {
-  return `${hostname()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+  return `${machineId()} ${process.pid} ${nodeCrypto().randomUUID()}`;
+}
+
+/** The machine and the process that an owner names. */
+export function holderOf(owner: string): { readonly machine: string; readonly process: string } {
+  const parts = owner.split(" ");
+  return { machine: parts.slice(0, -2).join(" "), process: parts.at(-2) ?? owner };
 }
 
 /** A group of leases of this process. */

@@ -90,11 +90,12 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
   };
   /** Far more than the ten rows that are due take, and far fewer than the rows that wait. */
   const few = 1000;
+  const tables = { schema: "stoa", table: "stoa.jobs", pauses: "stoa.job_pauses" };
 
   it("Counts read a bounded number of rows, and show work in progress beside any backlog", async () => {
     const claimed = await new JobStorage(db, "stoa", "me", 60_000).claim("work", 4);
     expect(claimed).toHaveLength(4);
-    const jobs = new JobRecords(db, "stoa.jobs", "stoa.job_pauses");
+    const jobs = new JobRecords(db, tables);
     expect(await jobs.counts()).toMatchObject({ waiting: 100_000, running: 4, failed: 0 });
     // Those that are due of an earlier name, and of a higher priority.
     await db.script(`
@@ -112,7 +113,7 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     expect(await new SagaAdmin(sagas as never).parked()).toBe(100_000);
     await db.execute("vacuum analyze stoa.sagas");
     const { counted, blocks } = counting();
-    await new JobRecords(counted, "stoa.jobs", "stoa.job_pauses").counts();
+    await new JobRecords(counted, tables).counts();
     await new SagaAdmin({ ...sagas, db: counted } as never).counts();
     const whole = (table: string) => db.fetchval<number>(`select (pg_table_size('stoa.${table}') / 8192)::int`);
     expect(blocks[0]!).toBeLessThan((await whole("jobs"))!);
@@ -125,11 +126,19 @@ describe.skipIf(!server)(`beside ${waiting} rows that wait`, { timeout: 240_000 
     for (const table of ["jobs", "sagas"]) await db.execute(`vacuum analyze stoa.${table}`);
   });
 
+  it("The leases for operators read few blocks", async () => {
+    const { counted, blocks } = counting();
+    await new JobRecords(counted, tables).leases();
+    await new SagaStorage(counted, "stoa", "me", 6000).leases();
+    expect(blocks).toHaveLength(2);
+    expect(Math.max(...blocks)).toBeLessThan(few);
+  });
+
   it("The claim of jobs, the look for the next one and the age of the oldest read few blocks", async () => {
     const { counted, blocks } = counting();
     const jobs = new JobStorage(counted, "stoa", "me", 6000);
     await jobs.look("work", 0, true);
-    await new JobRecords(counted, jobs.table, jobs.pauses).oldestDueSeconds();
+    await new JobRecords(counted, jobs).oldestDueSeconds();
     await jobs.claim("work", 10);
     expect(blocks).toHaveLength(3);
     expect(Math.max(...blocks)).toBeLessThan(few);

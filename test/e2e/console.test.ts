@@ -49,6 +49,7 @@ const mail = feature({
 describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 }, () => {
   let browser: Browser;
   let server: TestServer;
+  let endImport = (): void => {};
   const complaints: string[] = [];
   const order = saga("order")
     .step("reserve", { action: () => 1, compensate: () => {} })
@@ -59,21 +60,26 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     const app = new App().install(mail);
     app.logger = quiet;
     app.enableLivePage().enableDatabase("pglite:").enableEventSourcing("memory");
+    app.enableMemoryBroker().enableOutbox().enableHealthChecks({ version: "2.1", admin: {} });
     app.enableSaga({ admin: {} }).enableJobs({ admin: { path: "/ops/jobs" } });
     app.healthCheck("shop", () => true);
     app.get("/books/{id}", { tags: ["books"], summary: "One book" }, () => ({ title: "Emma" }));
     app.saga(order);
     const job = app.job<string>("report", {}, () => {});
+    const limits = { limit: { running: 5 }, keyLimit: { key: () => "k", running: 1, starts: 3, per: "1h" } } as const;
+    const long = app.job<null>("import", limits, () => new Promise<void>((resolve) => (endImport = resolve)));
     server = await serve(app, { debug: true });
     await app.eventStore.append("order-1", { type: "OrderPlaced", data: { customer: "Ada" } });
     await app.sagas.start(order, null, { id: "first" });
     await job.enqueue("monthly");
+    await long.enqueue(null);
     await vi.waitFor(async () => expect((await app.sagas.get("first"))?.status).toBe("completed"), patient);
     for (const id of [1, 2, 3]) await send(server.url, `/books/${id}`);
     await send(server.url, "/nowhere");
   }, 240_000);
   afterAll(async () => {
     await browser?.close();
+    endImport();
     await server?.close();
   });
 
@@ -91,6 +97,7 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     ["Events", "/_stoa/event-store", "OrderPlaced"],
     ["Sagas", "/_sagas", "first"],
     ["Jobs", "/ops/jobs", "report"],
+    ["Machine", "/_machine", "import 2"],
     ["Mail", "/_mail", "ada"],
   ] as const;
 
@@ -136,6 +143,28 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     await page.locator("input[name=to]").fill("");
     await expect.poll(() => page.locator("tbody tr").count(), patient).toBe(2);
     expect(page.url()).toBe(`${server.url}/_mail`);
+    await page.close();
+  });
+
+  it("The page of the machine names the holder of each lease, and leads to the work", async () => {
+    const page = await visit("/_machine");
+    const row = page
+      .locator(".panel", { has: page.getByRole("heading", { name: "Leases" }) })
+      .locator("tr", { hasText: "import 2" });
+    await row.waitFor();
+    const cells = await row.locator("td").allTextContents();
+    expect(cells.slice(0, 4)).toEqual([
+      "import 2",
+      "held",
+      expect.stringMatching(/ [0-9a-f]{8}$/),
+      String(process.pid),
+    ]);
+    const names = page.locator("tr", { has: page.getByRole("cell", { name: "import", exact: true }) }).first();
+    const shown = await names.locator("td").allTextContents();
+    expect(shown).toEqual(["import", "0", "1", "0", "5 running, each key: 1 running, 3 in 1h", ""]);
+    await row.getByRole("link").click();
+    await page.waitForURL(`${server.url}/ops/jobs#2`);
+    await page.locator("main", { hasText: "Last attempt" }).waitFor();
     await page.close();
   });
 

@@ -1,14 +1,11 @@
 import type { Logger } from "../../kit/logger.js";
-import { nodeOs } from "../../kit/node-modules.js";
 import { ValueError } from "../../kit/value-error.js";
-import { parentLink } from "../../server/process/parent-link.js";
+import { machineId } from "../../server/process/machine.js";
 import type { Rooms } from "../rooms/rooms.js";
 
 /** The processes that share a port: a supervisor with its workers, or one alone. */
 export interface Machine {
-  /** Its name, and the process that is told to end. */
   readonly id: string;
-  readonly name: string;
   readonly version: string | null;
   /** When the first of its processes began to serve, in milliseconds. */
   readonly since: number;
@@ -29,7 +26,7 @@ export class Machines {
   readonly #logger: Logger;
   readonly #ending = new AbortController();
   #drain = (): void => {};
-  readonly self = `${machineName()} ${parentLink?.parent ?? process.pid}`;
+  readonly self = machineId();
 
   constructor(rooms: Rooms, version: string | undefined, logger: Logger) {
     this.#rooms = rooms;
@@ -42,7 +39,6 @@ export class Machines {
     this.#drain = drain;
     const self: Member = {
       id: this.self,
-      name: machineName(),
       version: this.#version,
       since: Date.now(),
       process: process.pid,
@@ -83,8 +79,4 @@ export class Machines {
   end(): void {
     this.#ending.abort();
   }
-}
-
-export function machineName(): string {
-  return nodeOs().hostname();
 }

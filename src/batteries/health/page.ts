@@ -6,7 +6,7 @@ import type { Host } from "../../feature/host.js";
 import { ValueError } from "../../kit/value-error.js";
 import { parentLink } from "../../server/process/parent-link.js";
 import type { HealthStatus } from "./check.js";
-import { type Machines, machineName } from "./machines.js";
+import type { Machines } from "./machines.js";
 import type { HealthReport } from "./report.js";
 
 const tones: Readonly<Record<HealthStatus, LiveTone>> = { UP: "good", DEGRADED: "warning", DOWN: "bad" };
@@ -34,8 +34,8 @@ export function addMachinePage(
 async function listPanel(machines: Machines): Promise<LivePanel> {
   const title = "Machines";
   try {
-    const rows = (await machines.list()).map(({ id, name, version, since, processes }): LiveCell[] => [
-      id === machines.self ? { text: `${name} (this one)`, tone: "info" } : name,
+    const rows = (await machines.list()).map(({ id, version, since, processes }): LiveCell[] => [
+      id === machines.self ? { text: `${id} (this one)`, tone: "info" } : id,
       version,
       processes.join(", "),
       { at: new Date(since) },
@@ -60,7 +60,7 @@ function machinePanel(
     message,
   ]);
   return {
-    title: machineName(),
+    title: id,
     badge: { text: status, tone: tones[status] },
     facts: [
       { label: "Version", value: version ?? "not set" },

@@ -1,6 +1,5 @@
 import type { HealthResult } from "../../batteries/health/check.js";
 import { registerHealthCheck } from "../../batteries/health/feature.js";
-import { livePageOf } from "../../batteries/live/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import type { Database } from "../../engines/db/database.js";
 import { databaseOf } from "../../engines/db/feature.js";
@@ -63,9 +62,7 @@ export const eventSourcingFeature = feature<EventSourcingFeature>({
     if (stateOf(host).config === null) return;
     const store = eventStoreOf(host, "app.eventStore");
     registerHealthCheck(host, "events", () => subscriptionHealth(store.progress), { critical: false });
-    if (host.env !== "development") return;
-    const page = livePageOf(host);
-    if (page !== null) (await import("./page.js")).addEventPage(host, page, store);
+    (await import("./page.js")).addEventPanels(host, store);
   },
   review: (host) => EventSourcingConfig.options.idle(stateOf(host).config),
   async open(host) {

@@ -1,5 +1,8 @@
+import { livePageOf } from "../../batteries/live/feature.js";
 import { consoleSection } from "../../console/add-section.js";
 import { type LiveEntry, type LivePanel, livePanels } from "../../console/panels.js";
+import { showLeases } from "../../durable/lease-panel.js";
+import { holderOf } from "../../durable/pulse.js";
 import { HttpError } from "../../errors/http-error.js";
 import type { Host } from "../../feature/host.js";
 import type { Query } from "../../http/query.js";
@@ -14,8 +17,16 @@ const shown = 100;
 /** Characters of a payload that are shown. */
 const longestPayload = 20_000;
 
-/** Adds the page of events for developers, beside the live page and under its rules, and a panel that leads to it. */
-export function addEventPage(
+/** Adds the panels of subscriptions and of their leases, for operators too, and the page of events for developers. */
+export function addEventPanels(host: Host, store: EventStore): void {
+  showLeases(host, "Subscriptions, projections and the archive", { read: () => store.storage.leases() });
+  livePanels(host).add("events", () => subscriptionsPanel(store));
+  const live = host.env === "development" ? livePageOf(host) : null;
+  if (live !== null) addEventPage(host, live, store);
+}
+
+/** Adds the page beside the live page and under its rules, and a link to it. */
+function addEventPage(
   host: Host,
   live: { readonly path: string; readonly hosts: readonly string[] },
   store: EventStore,
@@ -88,12 +99,17 @@ async function subscriptionsPanel(store: EventStore): Promise<LivePanel> {
           failing.has(name) ? { text: `${name} fails`, tone: "bad" } : name,
           position,
           Math.max(mark - position, 0),
-          owner ?? { text: "none", tone: "warning" },
+          owner === null ? { text: "none", tone: "warning" } : workerOf(owner),
         ]),
         empty: "There are no subscriptions.",
       },
     ],
   };
+}
+
+function workerOf(owner: string): string {
+  const { machine, process } = holderOf(owner);
+  return `${machine}, process ${process}`;
 }
 
 type ShownEvent = RecordedEvent & { readonly depth?: number };

@@ -17,7 +17,7 @@ import { backoff } from "../../kit/time/backoff.js";
 import { milliseconds } from "../../kit/time/duration.js";
 import type { Span, Tracer } from "../../kit/tracer.js";
 import { ValueError } from "../../kit/value-error.js";
-import { LimitedClaims } from "./limits.js";
+import { LimitedClaims, limitText } from "./limits.js";
 import { checked, keyOf, type NewJob, newJob } from "./new-job.js";
 import { NextDue } from "./next-due.js";
 import {
@@ -54,6 +54,8 @@ export class Jobs {
   readonly #gate: Gate;
   readonly #doorbell: Doorbell;
   readonly #names: string[] = [];
+  /** The limits of each name of this program, in words. */
+  readonly limits = new Map<string, string>();
   readonly #workers: LeasedWorker<JobRow>[] = [];
   #leave: (() => Promise<void>) | null = null;
   #sweeping: NodeJS.Timeout | null = null;
@@ -71,7 +73,7 @@ export class Jobs {
     this.#pollMs = milliseconds(settings.poll);
     this.#gate = gateOf(db);
     this.storage = new JobStorage(db, settings.schema, owner, this.#leaseMs, () => this.#doorbell.ring());
-    this.records = new JobRecords(db, this.storage.table, this.storage.pauses);
+    this.records = new JobRecords(db, this.storage);
     this.#schedules = new JobSchedules(db, settings.schema, this.#pollMs, logger, (job, tx) => this.#insert(job, tx));
     this.#doorbell = new Doorbell(db, `${settings.schema}_jobs`, logger);
   }
@@ -89,6 +91,7 @@ export class Jobs {
 
   add(job: JobSettings): void {
     this.#names.push(job.name);
+    this.limits.set(job.name, limitText(job));
     const due = new NextDue(this.storage, job.name);
     const limited = job.limit || job.keyLimit ? new LimitedClaims(this.storage, job) : null;
     const mark = new LowMark(() => this.storage.lowest(job.name));

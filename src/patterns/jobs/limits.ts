@@ -1,6 +1,7 @@
 import { freeText } from "../../durable/blocked-workers.js";
 import { boundedTransaction } from "../../durable/bounded-transaction.js";
 import type { Queries } from "../../engines/db/database.js";
+import { inWords } from "../../kit/time/duration.js";
 import type { JobSettings, LimitSettings } from "./options.js";
 import type { JobRow, JobStorage, KeyPlace } from "./storage.js";
 
@@ -16,6 +17,16 @@ interface Begun {
 interface Room {
   readonly count: number;
   readonly wait: number;
+}
+
+/** The limits of a job in words, such as "5 running, each key: 3 in 1h"; empty without any. */
+export function limitText({ limit, keyLimit }: Pick<JobSettings, "limit" | "keyLimit">): string {
+  const words = ({ running, starts, per }: LimitSettings): string[] => [
+    ...(running === undefined ? [] : [`${running} running`]),
+    ...(starts === undefined ? [] : [`${starts} in ${inWords(per)}`]),
+  ];
+  const ofKeys = keyLimit === undefined ? [] : [`each key: ${words(keyLimit).join(", ")}`];
+  return [...(limit === undefined ? [] : words(limit)), ...ofKeys].join(", ");
 }
 
 /**

@@ -1,6 +1,7 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { livePanels } from "../../console/panels.js";
+import { showLeases } from "../../durable/lease-panel.js";
 import type { Host } from "../../feature/host.js";
 import type { Jobs } from "./jobs.js";
 import type { JobsSettings } from "./options.js";
@@ -23,6 +24,7 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
     },
     { critical: false },
   );
+  showLeases(host, "Jobs", { read: () => jobsOf().records.leases(), path: admin?.path });
   livePanels(host).add("jobs", async () => {
     const { waiting, running, failed, oldestDueSeconds } = await jobsOf().records.counts();
     const latest = await jobsOf().list(null, null, 10, null);
@@ -37,12 +39,13 @@ export function prepareJobs(host: Host, settings: JobsSettings, jobsOf: () => Jo
       tables: [
         {
           title: "Names",
-          columns: ["Name", "Waiting", "Running", "Failed", ""],
+          columns: ["Name", "Waiting", "Running", "Failed", "Limit", ""],
           rows: (await jobsOf().names()).map((one) => [
             one.name,
             one.waiting,
             one.running,
             one.failed,
+            jobsOf().limits.get(one.name) ?? "",
             one.paused ? "paused" : "",
           ]),
           empty: "No jobs are declared.",

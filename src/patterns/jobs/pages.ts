@@ -40,9 +40,10 @@ export function addJobPages(host: Host, options: AdminSettings, jobsOf: () => Jo
         waiting,
         running,
         failed,
+        jobsOf().limits.get(name) ?? "",
         { id: name, actions: [paused ? "resume" : "pause"] },
       ]);
-      const columns = ["Name", "", "Waiting", "Running", "Failed", ""];
+      const columns = ["Name", "", "Waiting", "Running", "Failed", "Limit", ""];
       return [{ title: "Names", tables: [{ columns, rows, empty: "No jobs are declared." }] }];
     },
     actions: {

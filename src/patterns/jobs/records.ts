@@ -1,3 +1,4 @@
+import { readLeases, type ShownLease } from "../../durable/lease-panel.js";
 import { mostCounted } from "../../durable/retention.js";
 import type { Database } from "../../engines/db/database.js";
 import { UniqueViolation } from "../../engines/db/errors.js";
@@ -56,11 +57,13 @@ const mostOfName = 10_000;
 /** The statements of operators: they look at jobs, and change jobs that they have not claimed. */
 export class JobRecords {
   readonly #db: Database;
+  readonly #schema: string;
   readonly #table: string;
   readonly #pauses: string;
 
-  constructor(db: Database, table: string, pauses: string) {
+  constructor(db: Database, { schema, table, pauses }: Readonly<Record<"schema" | "table" | "pauses", string>>) {
     this.#db = db;
+    this.#schema = schema;
     this.#table = table;
     this.#pauses = pauses;
   }
@@ -71,6 +74,37 @@ export class JobRecords {
       union all
       select (select j.name from ${this.#table} j where j.finished_at is null and j.name > n.name order by j.name limit 1)
       from n where n.name is not null`;
+  }
+
+  /** The priorities of each name that has jobs which are not finished, found in the same way. */
+  get #priorities(): string {
+    return `(select name, priority from ${this.#table} where finished_at is null order by name, priority desc limit 1)
+         union all
+         select next.* from p cross join lateral (
+           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name = p.name and j.priority < p.priority
+             order by j.priority desc limit 1)
+           union all
+           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name > p.name
+             order by j.name, j.priority desc limit 1)
+           limit 1) next`;
+  }
+
+  /** The first jobs of a name and a priority that are due: those in progress are among them. */
+  #first(columns: string): string {
+    return `select ${columns} from ${this.#table} j
+      where j.name = p.name and j.priority = p.priority and j.finished_at is null and j.run_at <= statement_timestamp()
+      order by j.run_at, j.id limit (select greatest(${mostCounted} / count(*), 1000) from p)`;
+  }
+
+  /** The leases of jobs in progress. */
+  leases(): Promise<ShownLease[]> {
+    return readLeases(
+      this.#db,
+      this.#schema,
+      `with recursive p as (${this.#priorities})
+       select j.name || ' ' || j.id as name, j.id::text, j.owner, j.lease_until, j.started_at as since
+       from p cross join lateral (${this.#first("*")}) j`,
+    );
   }
 
   get(id: string): Promise<JobInfo | null> {
@@ -93,22 +127,10 @@ export class JobRecords {
    */
   async counts(): Promise<JobCounts> {
     const row = await this.#db.fetchrow<Omit<JobCounts, "oldestDueSeconds">>(
-      `with recursive p as (
-         (select name, priority from ${this.#table} where finished_at is null order by name, priority desc limit 1)
-         union all
-         select next.* from p cross join lateral (
-           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name = p.name and j.priority < p.priority
-             order by j.priority desc limit 1)
-           union all
-           (select j.name, j.priority from ${this.#table} j where j.finished_at is null and j.name > p.name
-             order by j.name, j.priority desc limit 1)
-           limit 1) next),
+      `with recursive p as (${this.#priorities}),
        r as materialized (
          select count(*) filter (where owner is not null and lease_until > statement_timestamp()) as running
-         from p cross join lateral (
-           select owner, lease_until from ${this.#table} j
-           where j.name = p.name and j.priority = p.priority and j.finished_at is null and j.run_at <= statement_timestamp()
-           order by j.run_at, j.id limit (select greatest(${mostCounted} / count(*), 1000) from p)) j)
+         from p cross join lateral (${this.#first("owner, lease_until")}) j)
        select running::int, (select count(*) - running from (
            select from ${this.#table} where finished_at is null order by name, run_at limit ${mostCounted} + (select running from r)) j)::int as waiting,
          (select count(*)::int from (select from ${this.#table} where status = 'failed' limit ${mostCounted}) f) as failed

@@ -1,6 +1,5 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
-import { livePanels } from "../../console/panels.js";
 import { attachOutbox, databaseOf } from "../../engines/db/feature.js";
 import type {
   BatchEntry,
@@ -98,12 +97,12 @@ export const outboxFeature = feature<OutboxFeature>({
     // A missing database is an error at the start, before the first message.
     if (definitions.some(({ options }) => options.inbox === true)) databaseOf(host, "the option 'inbox'");
     const operations = await import("./operations.js");
-    livePanels(host).add("messages", () => operations.messagesPanel(messaging, state.engine));
-    if (!state.enabled) return;
+    if (!state.enabled) return operations.addPanels(host, messaging, null);
     const db = databaseOf(host, "enableOutbox()");
     const { OutboxEngine } = await import("./outbox.js");
     const engine = new OutboxEngine(db, messaging, state.settings, host.logger);
     state.engine = engine;
+    operations.addPanels(host, messaging, engine);
     registerHealthCheck(host, "outbox", () => operations.outboxHealth(engine), { critical: false });
     const meter = meterOf(host);
     if (meter !== null) operations.measureOutbox(meter, engine);

@@ -1,8 +1,10 @@
 import type { HealthResult } from "../../batteries/health/check.js";
 import type { Meter } from "../../batteries/metrics/feature.js";
-import type { LiveFact, LivePanel, LiveTable } from "../../console/panels.js";
+import { type LiveFact, type LivePanel, type LiveTable, livePanels } from "../../console/panels.js";
+import { showLeases } from "../../durable/lease-panel.js";
 import type { Subscription } from "../../engines/messaging/consume/consumer.js";
 import type { Messaging } from "../../engines/messaging/messaging.js";
+import type { Host } from "../../feature/host.js";
 import type { OutboxEngine } from "./outbox.js";
 
 const states = ["ready", "delayed", "failed", "stuck", "held"] as const;
@@ -42,7 +44,13 @@ export function measureOutbox({ metrics, named }: Meter, outbox: OutboxEngine): 
   });
 }
 
-/** The messages of this process on the live page, and the outbox of all. */
+/** Adds the panels of messages and of the leases of the outbox. */
+export function addPanels(host: Host, messaging: Messaging, outbox: OutboxEngine | null): void {
+  if (outbox !== null) showLeases(host, "Outbox, by broker", { read: () => outbox.storage.leases.shown() });
+  livePanels(host).add("messages", () => messagesPanel(messaging, outbox));
+}
+
+/** The messages of this process, and the outbox of all. */
 export async function messagesPanel(messaging: Messaging, outbox: OutboxEngine | null): Promise<LivePanel> {
   const [consumers, backlog] = await Promise.all([consumersTable(messaging.consumers), outbox && outboxParts(outbox)]);
   const facts: LiveFact[] = [

@@ -1,6 +1,7 @@
 import { registerHealthCheck } from "../../batteries/health/feature.js";
 import { meterOf } from "../../batteries/metrics/feature.js";
 import { livePanels } from "../../console/panels.js";
+import { showLeases } from "../../durable/lease-panel.js";
 import type { Host } from "../../feature/host.js";
 import type { SagaConfig } from "./config.js";
 import { addSagaPages } from "./pages.js";
@@ -29,6 +30,7 @@ export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Saga
     },
     { critical: false },
   );
+  showLeases(host, "Sagas", { read: () => sagasOf().storage.leases(), path: pages?.path });
   livePanels(host).add("sagas", async () => {
     const { admin } = sagasOf();
     const [{ open, oldestDueSeconds }, latest] = [await admin.counts(), await admin.list({ limit: 10 })];

@@ -1,6 +1,8 @@
 import { Batch } from "../../durable/batch.js";
 import { freeText } from "../../durable/blocked-workers.js";
+import { readLeases, type ShownLease } from "../../durable/lease-panel.js";
 import type { Leased, Renewals } from "../../durable/leased-worker.js";
+import { mostCounted } from "../../durable/retention.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import type { Database, Queries } from "../../engines/db/database.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
@@ -174,6 +176,19 @@ export class SagaStorage {
       { timeout: this.leaseMs / 1000 },
     );
     return new Map(rows.map(({ id, cancel }) => [id, cancel ? "cancel" : "held"]));
+  }
+
+  /** The leases of those that run, for operators. Each claim writes to the log before its first effect. */
+  leases(): Promise<ShownLease[]> {
+    const running = `select * from ${this.sagas}
+      where finished_at is null and status in ('running', 'compensating') and waiting_for is null limit ${mostCounted}`;
+    return readLeases(
+      this.db,
+      this.schema,
+      `select s.name || ' ' || s.id as name, s.id, s.owner, s.lease_until,
+         (select min(at) from ${this.log} g where g.saga_id = s.id and g.token = s.token) as since
+       from (${running}) s`,
+    );
   }
 
   /** Milliseconds until the next saga that this program knows is due, at `low` or later; null if there is none. */

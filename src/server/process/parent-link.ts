@@ -59,6 +59,8 @@ export interface ChildRole {
   readonly again: boolean;
   /** The id of the process that started it. */
   readonly parent: number;
+  /** The id of the machine, made by the first of these processes. */
+  readonly machine: string;
   /** The descriptor for a report of the watchdog; null if there is none. */
   readonly report: number | null;
   /** The descriptor of the file that names the routes that run; null if there is none. */

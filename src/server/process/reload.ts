@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Keeper } from "../run-target.js";
 import { StartError } from "../start-error.js";
+import { machineId } from "./machine.js";
 import { type ChildMessage, childEnvironment, isChildMessage, type ParentMessage } from "./parent-link.js";
 import { SharedListeners, type Worker } from "./shared-listeners.js";
 import { exitCodeOf, onStopSignal, survivesBrokenOutput } from "./signals.js";
@@ -168,6 +169,7 @@ class Child implements Worker {
       role: "reload",
       again,
       parent: process.pid,
+      machine: machineId(),
       report: null,
       routes: null,
       memory: null,

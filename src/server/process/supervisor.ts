@@ -12,6 +12,7 @@ import type { ListenAddress } from "../transport.js";
 import { Hub } from "../worker-messages/hub.js";
 import { CrashLoop, longestPause } from "./crash-loop.js";
 import { RefusedRoutes } from "./deadly-routes.js";
+import { machineId } from "./machine.js";
 import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-link.js";
 import { openRoutesFile, routesDescriptor, takeRoutes } from "./running-routes.js";
 import { SharedListeners } from "./shared-listeners.js";
@@ -149,6 +150,7 @@ class Supervisor {
       role: "worker",
       again: this.#ready > 0,
       parent: process.pid,
+      machine: machineId(),
       report: reportDescriptor,
       routes: routes === null ? null : routesDescriptor,
       memory: this.#memory === null ? null : { descriptor: memoryDescriptor, owner },

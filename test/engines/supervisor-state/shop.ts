@@ -24,8 +24,12 @@ export class Machine {
   }
 
   /** It lives until it is killed: tests share it. */
-  static async start(env: Readonly<Record<string, string>> = {}, workers = 2): Promise<Machine> {
-    const program = new Program({ file, args: ["--workers", String(workers)], env, shared: true });
+  static async start(
+    env: Readonly<Record<string, string>> = {},
+    workers = 2,
+    node: readonly string[] = [],
+  ): Promise<Machine> {
+    const program = new Program({ file, args: ["--workers", String(workers)], env, node, shared: true });
     return new Machine(program, await program.url(), workers);
   }
 

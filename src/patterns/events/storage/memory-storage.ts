@@ -1,3 +1,4 @@
+import type { ShownLease } from "../../../durable/lease-panel.js";
 import { categoryOf, type EventMetadata } from "../event.js";
 import type {
   AppendOutcome,
@@ -13,6 +14,15 @@ import type {
   SubscriptionState,
 } from "./storage.js";
 
+interface MemoryClaim {
+  readonly token: number;
+  position: number;
+  readonly owner: string;
+  readonly since: Date;
+  /** By the clock that only moves forward. */
+  until: number;
+}
+
 /** Events in the memory of one process, for development and tests. They end with the process and have no transactions. */
 export class MemoryStorage implements EventStorage {
   #all: StoredEvent[] = [];
@@ -23,7 +33,7 @@ export class MemoryStorage implements EventStorage {
   readonly #snapshots = new Map<string, StoredSnapshot>();
   /** Streams that keep no snapshot, with the end of that time on the monotonic clock. */
   readonly #forbidden = new Map<string, number>();
-  readonly #claims = new Map<string, { token: number; position: number; until: number }>();
+  readonly #claims = new Map<string, MemoryClaim>();
   readonly #listeners = new Set<() => void>();
 
   async open(): Promise<void> {}
@@ -167,13 +177,13 @@ export class MemoryStorage implements EventStorage {
     run();
   }
 
-  async claim(name: string, _owner: string, leaseMs: number, start: number): Promise<Claim | null> {
+  async claim(name: string, owner: string, leaseMs: number, start: number): Promise<Claim | null> {
     const held = this.#claims.get(name);
     const now = performance.now();
     if (held !== undefined && held.until > now) return null;
-    const claim = { token: (held?.token ?? 0) + 1, position: held?.position ?? start, until: now + leaseMs };
-    this.#claims.set(name, claim);
-    return { token: claim.token, position: claim.position };
+    const [token, position] = [(held?.token ?? 0) + 1, held?.position ?? start];
+    this.#claims.set(name, { token, position, owner, since: new Date(), until: now + leaseMs });
+    return { token, position };
   }
 
   async renew(name: string, token: number, leaseMs: number): Promise<boolean> {
@@ -204,12 +214,20 @@ export class MemoryStorage implements EventStorage {
   }
 
   async subscriptions(prefix = ""): Promise<SubscriptionState[]> {
-    const states = [...this.#claims].map(([name, { position, until }]) => ({
+    const states = [...this.#claims].map(([name, { position, owner, until }]) => ({
       name,
       position,
-      owner: until > performance.now() ? "this process" : null,
+      owner: until > performance.now() ? owner : null,
     }));
     return states.filter(({ name }) => name !== "archive:policies" && name.startsWith(prefix));
+  }
+
+  async leases(): Promise<readonly ShownLease[]> {
+    const now = performance.now();
+    const held = [...this.#claims].filter(([, { until }]) => until > now);
+    return held.map(([name, { owner, since, until }]): ShownLease => {
+      return { name, id: null, owner, since, until: new Date(Date.now() + until - now), state: "held" };
+    });
   }
 
   #move(stream: string, which: (event: StoredEvent) => boolean): number {
@@ -218,7 +236,7 @@ export class MemoryStorage implements EventStorage {
     return events.length;
   }
 
-  #held(name: string, token: number): { position: number; until: number } | null {
+  #held(name: string, token: number): MemoryClaim | null {
     const held = this.#claims.get(name);
     return held?.token === token ? held : null;
   }

@@ -1,4 +1,5 @@
 import { Doorbell } from "../../../durable/doorbell.js";
+import type { ShownLease } from "../../../durable/lease-panel.js";
 import { NamedLeases } from "../../../durable/named-leases.js";
 import { installTables } from "../../../durable/tables.js";
 import type { Database, Queries, Transaction } from "../../../engines/db/database.js";
@@ -25,6 +26,9 @@ import type {
   StreamRange,
   SubscriptionState,
 } from "./storage.js";
+
+/** The other rows only tell that a worker lives. */
+const isWork = `not starts_with(name, '${workerPrefix}') and not starts_with(name, 'projection-worker:')`;
 
 /** Events in PostgreSQL or PGlite. Every call takes part in the transaction around it, or in the one it is given. */
 export class PostgresStorage implements EventStorage {
@@ -214,10 +218,13 @@ export class PostgresStorage implements EventStorage {
     return this.#db.fetch<SubscriptionState>(
       `select name, position, case when lease_until > clock_timestamp() then owner end as owner
        from ${this.#table("subscriptions")}
-       where not starts_with(name, 'archive:') and not starts_with(name, '${workerPrefix}')
-         and not starts_with(name, 'projection-worker:') and starts_with(name, $1) order by name limit $2`,
+       where not starts_with(name, 'archive:') and ${isWork} and starts_with(name, $1) order by name limit $2`,
       [prefix ?? "", prefix === undefined ? 1000 : null],
     );
+  }
+
+  leases(): Promise<ShownLease[]> {
+    return this.#leases.shown(isWork);
   }
 
   #table(name: string): string {

@@ -1,3 +1,4 @@
+import type { ShownLease } from "../../../durable/lease-panel.js";
 import type { Queries, Transaction } from "../../../engines/db/database.js";
 import type { EventMetadata } from "../event.js";
 
@@ -164,6 +165,8 @@ export interface EventStorage {
 
   /** The subscriptions and projections, at most 1,000; with a prefix, all whose names begin with it. */
   subscriptions(prefix?: string): Promise<SubscriptionState[]>;
+  /** The leases of subscriptions, projections and the archive. */
+  leases(): Promise<readonly ShownLease[]>;
 
   /** Calls back when there may be new events or a subscription is free. */
   onChange(listener: () => void): () => void;
