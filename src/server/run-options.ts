@@ -10,7 +10,7 @@ import type { RunSettings } from "./run-target.js";
 import { type TlsSettings, tlsOption } from "./tls/fields.js";
 import type { ListenAddress } from "./transport.js";
 
-const processFields = {
+const ownFields = {
   /** The name of the application, in the banner, the log, the health report and the telemetry. */
   name: option(is.text),
   /** Serve HTTPS. */
@@ -53,11 +53,8 @@ const processFields = {
 };
 
 // Without the names of these types the published declarations would lose the comments of other files.
-const fields: typeof steeringFields & typeof processFields & typeof limitFields = {
-  ...steeringFields,
-  ...processFields,
-  ...limitFields,
-};
+const processFields: typeof steeringFields & typeof ownFields = { ...steeringFields, ...ownFields };
+const fields: typeof processFields & typeof limitFields = { ...processFields, ...limitFields };
 
 type Given = OptionsOf<typeof fields>;
 
