@@ -1,10 +1,11 @@
 import { startFauxqs } from "fauxqs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadSns } from "../../../src/engines/messaging/sqs/library.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { fanOutSuite } from "./sns-suite.js";
 
-const moto = service("moto");
+const moto = isLong ? service("moto") : undefined;
 
 describe("SNS as fauxqs emulates it", () => {
   let server: Awaited<ReturnType<typeof startFauxqs>>;
