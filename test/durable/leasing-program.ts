@@ -11,7 +11,7 @@ const { DATABASE: url, WATCHES: watches } = process.env;
 const forever = (): Promise<void> => new Promise(() => {});
 
 const app = new App();
-const leases = { lease: "3s", poll: "50ms" };
+const leases = { lease: "3s", poll: "50ms" } as const;
 app.enableDatabase({ url: url!, poolSize: 5 }).enableMemoryBroker();
 app.enableOutbox({ lease: "3s", relay: watches === undefined });
 app.enableEventSourcing({ storeType: "postgres", ...leases });
