@@ -32,7 +32,9 @@ export function ordersShop(options: OrdersOptions): { app: App; place: ReturnTyp
   app.enableDatabase(options.database).enableOutbox();
   enableBroker(app, options);
   const operators = options.pages ? { admin: {} } : {};
-  app.enableEventSourcing().enableSaga(operators).enableJobs(operators).enableCqrs({ enableEventSync: true });
+  app.enableEventSourcing().enableJobs(operators).enableCqrs({ enableEventSync: true });
+  // Eight retries take 51 seconds: a full disk or a restart of the database refuses no order.
+  app.enableSaga({ ...operators, maxRetries: 8, timeoutMs: "10m" });
   // Without the broker orders are still taken: their messages wait in the outbox.
   app.enableHealthChecks({ optional: [brokerChecks[options.broker], "consumers"] });
   app.enableMetrics().enableLivePage().enableOpenapi({ title: "Orders" }).enableAsyncapi("Orders");
