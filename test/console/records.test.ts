@@ -212,6 +212,7 @@ describe("the pages for operators of sagas and jobs", () => {
     expect([health.checks["sagas"]!.status, health.checks["jobs"]!.status]).toEqual(["DEGRADED", "UP"]);
     const panels = await livePanels(hostOf(app)).read();
     expect(panels).toMatchObject([
+      { title: "Leases" },
       { title: "Sagas", link: { href: "/_sagas" } },
       {
         title: "Jobs",
