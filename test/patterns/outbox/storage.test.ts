@@ -32,8 +32,14 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
   const expire = () => db.execute("update stoa.outbox_relays set lease_until = '-infinity'");
   const rows = () => db.fetch("select id, state, attempts from stoa.outbox order by id");
 
-  const acquire = async (broker: string, owner: string, leaseMs: number) =>
-    (await storage.leases.claim(broker, owner, leaseMs))?.token ?? null;
+  const acquire = async (broker: string, owner: string) =>
+    (await storage.leases.claim(broker, owner, 60_000))?.token ?? null;
+  /** The token of a lease that is free. */
+  const acquired = async (broker: string, owner: string): Promise<number> => {
+    const token = await acquire(broker, owner);
+    expect(token).not.toBeNull();
+    return token!;
+  };
 
   it("A key that the index of failed messages cannot hold is refused, and the longest one that is stored can fail", async () => {
     // Another letter each time: the database compresses what repeats.
@@ -45,34 +51,42 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
     };
     await expect(store(letters(1000))).rejects.toThrow("a key in the outbox has at most 2400 bytes");
     await store(letters(800));
-    await acquire("kafka", "a", 60_000);
+    const token = await acquired("kafka", "a");
     const report = { published: [], failed: [{ id: 1, error: "no", pause: null }], held: [] };
-    expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: true });
+    expect(await storage.settle("kafka", token, 60_000, report)).toMatchObject({ held: true });
     expect(await rows()).toEqual([{ id: 1, state: "stuck", attempts: 1 }]);
   });
 
   it("One process at a time has the lease of a broker, and each claim has a higher token", async () => {
-    expect(await acquire("kafka", "a", 60_000)).toBe(1);
-    expect(await acquire("kafka", "b", 60_000)).toBeNull();
-    expect(await acquire("amqp", "b", 60_000)).toBe(1);
+    const first = await acquired("kafka", "a");
+    expect(await acquire("kafka", "b")).toBeNull();
+    await acquired("amqp", "b");
     await expire();
-    expect(await acquire("kafka", "b", 60_000)).toBe(2);
-    await storage.leases.release("kafka", 1);
-    expect(await acquire("kafka", "a", 60_000)).toBeNull();
-    await storage.leases.release("kafka", 2);
-    expect(await acquire("kafka", "a", 60_000)).toBe(3);
+    const second = await acquired("kafka", "b");
+    expect(second).toBeGreaterThan(first);
+    await storage.leases.release("kafka", first);
+    expect(await acquire("kafka", "a")).toBeNull();
+    await storage.leases.release("kafka", second);
+    expect(await acquired("kafka", "a")).toBeGreaterThan(second);
+  });
+
+  it("A token is higher than the one before, even if the clock was set back", async () => {
+    const first = await acquired("kafka", "a");
+    const later = first + 3_600_000_000;
+    await db.execute("update stoa.outbox_relays set token = $1, lease_until = '-infinity'", [later]);
+    expect(await acquired("kafka", "b")).toBe(later + 1);
   });
 
   it("A process whose lease was taken over changes nothing, whatever it reports", async () => {
     await fill(3);
-    await acquire("kafka", "a", 60_000);
+    const first = await acquired("kafka", "a");
     await expire();
-    await acquire("kafka", "b", 60_000);
+    const second = await acquired("kafka", "b");
     const untouched = await rows();
     const report = { published: [1], failed: [{ id: 2, error: "no", pause: null }], held: [3] };
-    expect(await storage.settle("kafka", 1, 60_000, report)).toMatchObject({ held: false });
+    expect(await storage.settle("kafka", first, 60_000, report)).toMatchObject({ held: false });
     expect(await rows()).toEqual(untouched);
-    expect(await storage.settle("kafka", 2, 60_000, report)).toMatchObject({ held: true, nextDue: null });
+    expect(await storage.settle("kafka", second, 60_000, report)).toMatchObject({ held: true, nextDue: null });
     expect(await rows()).toEqual([
       { id: 2, state: "stuck", attempts: 1 },
       { id: 3, state: "held", attempts: 0 },
