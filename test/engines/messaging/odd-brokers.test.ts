@@ -67,6 +67,49 @@ describe.skipIf(!rabbit)("RabbitMQ behind a proxy that sends bytes of its own", 
     await client.publish(topic, 1);
     await until(() => seen.length === 1);
   });
+
+  it("A message that comes after the confirmed end of its consumer is handled on the same connection", async () => {
+    const deliver = 60;
+    const cancelOk = 31;
+    let isHolding = false;
+    const held: Buffer[] = [];
+    const port = await oddServer((socket) => {
+      const onward = connect(Number(new URL(rabbit!).port), "127.0.0.1");
+      onward.on("error", () => {});
+      socket.on("close", () => onward.destroy());
+      socket.pipe(onward);
+      let rest = Buffer.alloc(0);
+      let inDelivery = false;
+      onward.on("data", (bytes) => {
+        rest = Buffer.concat([rest, bytes]);
+        while (rest.length >= 7 && rest.length >= rest.readUInt32BE(3) + 8) {
+          const frame = rest.subarray(0, rest.readUInt32BE(3) + 8);
+          rest = rest.subarray(frame.length);
+          // A frame of a method has the number 1, those of its message 2 and 3. The methods of consumers are in class 60.
+          const method = frame[0] === 1 && frame.readUInt16BE(7) === 60 ? frame.readUInt16BE(9) : 0;
+          if (frame[0] === 1) inDelivery = method === deliver;
+          if (isHolding && inDelivery && frame[0]! <= 3) held.push(frame);
+          else socket.write(frame);
+          if (isHolding && method === cancelOk) setTimeout(() => socket.write(Buffer.concat(held.splice(0))), 50);
+        }
+      });
+    });
+    const logger = silent();
+    const client = await connected({ connect: () => createAmqpBroker(`amqp://127.0.0.1:${port}`) }, { logger });
+    onTestFinished(() => client.close());
+    const topic = uniqueTopic();
+    const seen: unknown[] = [];
+    const consumer = await client.subscribe(topic, {}, ({ value }) => void seen.push(value));
+    isHolding = true;
+    await client.publish(topic, 1);
+    await until(() => held.length >= 3);
+    consumer.pause();
+    await until(() => held.length === 0);
+    isHolding = false;
+    consumer.resume();
+    await until(() => seen.length === 1);
+    expect(logger.lines).toEqual([]);
+  });
 });
 
 it.each([

@@ -36,6 +36,9 @@ export interface AmqpChannel extends Emitter {
     options?: object,
   ): Promise<{ readonly consumerTag: string }>;
   cancel(tag: string): Promise<unknown>;
+  /** Not documented. `cancel` forgets the consumer, and a message for one that is not known ends the connection. */
+  registerConsumer?(tag: string, onMessage: (message: AmqpMessage | null) => void): void;
+  unregisterConsumer?(tag: string): void;
   get(queue: string, options?: object): Promise<AmqpMessage | false>;
   ack(message: AmqpMessage, allUpTo?: boolean): void;
   nack(message: AmqpMessage, allUpTo: boolean, requeue: boolean): void;

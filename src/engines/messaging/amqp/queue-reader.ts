@@ -4,6 +4,15 @@ import type { AmqpChannel, AmqpMessage, Credit } from "./amqplib.js";
 import { keyOf } from "./records.js";
 import type { Unsettled } from "./unsettled.js";
 
+/** Consumers of the broker that were ended, and are known for messages that come late. */
+const mostEnded = 8;
+
+/** A consumer of the broker. */
+interface Reading {
+  readonly tag: Promise<string>;
+  readonly receive: (message: AmqpMessage | null) => void;
+}
+
 /** The consumer for which a queue is read. */
 export interface QueueReaderOwner {
   readonly channel: AmqpChannel;
@@ -31,7 +40,8 @@ export class QueueReader {
       if (credit !== undefined) credit.parked += by;
     },
   });
-  #tag: Promise<string> | null = null;
+  #reading: Reading | null = null;
+  readonly #ended: string[] = [];
   #credit: Credit = { parked: 0 };
   #renewing = false;
 
@@ -44,7 +54,7 @@ export class QueueReader {
 
   /** Begins to read, unless it does already. */
   async begin(): Promise<void> {
-    if (this.#tag !== null) return;
+    if (this.#reading !== null) return;
     const credit = { parked: 0 };
     this.#credit = credit;
     const receive = (message: AmqpMessage | null) => {
@@ -56,19 +66,29 @@ export class QueueReader {
       this.#openRoom();
       this.#owner.receive(message);
     };
-    this.#tag = this.#owner.channel.consume(this.#queue, receive).then(({ consumerTag }) => consumerTag);
-    await this.#tag;
+    const tag = this.#owner.channel.consume(this.#queue, receive).then(({ consumerTag }) => consumerTag);
+    this.#reading = { tag, receive };
+    await tag;
   }
 
   async end(): Promise<void> {
-    const tag = this.#tag;
-    this.#tag = null;
-    if (tag === null) return;
+    const reading = this.#reading;
+    this.#reading = null;
+    if (reading === null) return;
     try {
-      await this.#owner.channel.cancel(await tag);
+      const tag = await reading.tag;
+      await this.#owner.channel.cancel(tag);
+      this.#expectLate(tag, reading);
     } catch {
       // The channel is gone, and the consumer with it.
     }
+  }
+
+  /** A quorum queue can send a message after the broker has confirmed the end: it belongs to the channel, as all before. */
+  #expectLate(tag: string, { receive }: Reading): void {
+    const { channel } = this.#owner;
+    channel.registerConsumer?.(tag, receive);
+    if (this.#ended.push(tag) > mostEnded) channel.unregisterConsumer?.(this.#ended.shift()!);
   }
 
   /** The message waits for its next attempt. */
@@ -91,7 +111,7 @@ export class QueueReader {
   #openRoom(): void {
     const { prefetch, isTaking } = this.#owner;
     if (this.#credit.parked * 2 < prefetch || !this.#parked.hasRoom || this.#renewing) return;
-    if (this.#tag === null || !isTaking || !this.#isRenewed) return;
+    if (this.#reading === null || !isTaking || !this.#isRenewed) return;
     this.#renewing = true;
     this.#renew().then(
       () => {
