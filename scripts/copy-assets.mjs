@@ -64,7 +64,7 @@ function apiFiles() {
 /** The script of the playground, bundled with GraphiQL, and the licences of all that is in it. */
 async function playgroundFiles() {
   // Loaded here: this module is loaded before the packages are installed.
-  const { build } = await import("esbuild");
+  const { build, stop } = await import("esbuild");
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { graphiql: "src/apis/graphql/playground/client.js" },
@@ -77,6 +77,7 @@ async function playgroundFiles() {
     metafile: true,
     write: false,
   });
+  await stop();
   const folders = Object.keys(metafile.inputs).map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
   return [
     ...outputFiles.map(({ path, text }) => [

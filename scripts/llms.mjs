@@ -1,6 +1,6 @@
 /**
- * The documentation for assistants that write code: `llms.txt` lists the pages, and is in the package beside them;
- * `llms-full.txt`, on the site, has them all in one file. The order and the sentence of each page are those of docs/README.md.
+ * The documentation for assistants that write code: `llms.txt` lists the pages, and `llms-full.txt` has
+ * them all in one file. Both are on the site and in the package. The order and the sentence of each page are those of docs/README.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,12 +38,13 @@ export function llmsFullText() {
   return `${[head().trim(), ...texts].join("\n\n")}\n`;
 }
 
-/** Writes the list that the package has. */
+/** Writes the files that the package has. */
 export function writeLlms() {
   writeFileSync(
     join(root, "llms.txt"),
     llmsText((file) => `docs/${file}`),
   );
+  writeFileSync(join(root, "llms-full.txt"), llmsFullText());
 }
 
 /** The title and the first paragraph of the README, without its links. */
