@@ -3,9 +3,12 @@
  * JSON.parse of the same bytes, for many shapes of bodies of nearly the default limit. The aim is at most 1.5 for each.
  * `node bench/json-bodies.mjs [rounds] [part of a name] [--size MiB]`; needs no build.
  *
+ * After them, bodies of a model: lists of items that it refuses, for which the same holds, and lists that it accepts, whose
+ * items are converted to the values of their columns and cost more.
+ *
  * "of bytes" is the ratio to `JSON.parse(bytes.toString())`, "of text" to JSON.parse of a text that is already decoded.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,7 +23,7 @@ const { values, positionals } = parseArgs({
 const rounds = Number(positionals[0] ?? 9);
 const only = positionals[1] ?? "";
 const size = Number(values.size) * 1024 * 1024;
-const { parseJson } = await reader();
+const { parseJson, Model, field, modelBodyReader } = await sources();
 
 /** A list of items that fills the size. */
 function list(item) {
@@ -100,19 +103,78 @@ const shapes = {
   mixed: () => list((i) => [book(i), digits(300)(i), `"\\u00e9${i}"`, "-1.5e300", '"στοά"', nested(20, "0")][i % 6]),
 };
 
+const lists = {
+  int: field.array(field.int()),
+  bigint: field.array(field.bigInt()),
+  decimal: field.array(field.decimal({ precision: 30, scale: 5 })),
+  float: field.array(field.float()),
+  bool: field.array(field.bool()),
+  text: field.array(field.text()),
+  uuid: field.array(field.uuid()),
+  datetime: field.array(field.datetime()),
+  bytes: field.array(field.bytes()),
+  json: field.json(),
+};
+const uuid = (i) => `${String(i).padStart(8, "0")}-0000-4000-8000-000000000000`;
+const time = (month) => (i) => string(`2024-${month}-01T00:00:${String(i % 60).padStart(2, "0")}Z`);
+
+const refused = {
+  int: {
+    texts: () => list((i) => string(`x${i}`)),
+    nulls: () => list(() => "null"),
+    fractions: () => list((i) => `${i % 1000}.5`),
+    "17 digits": () => list(digits(17)),
+  },
+  bigint: { texts: () => list((i) => string(`x${i}`)), "20 digits": () => list(digits(20)) },
+  decimal: { texts: () => list((i) => string(`x${i}`)), "300 digits": () => list(digits(300)) },
+  bool: { numbers: () => list((i) => `${i + 2}`) },
+  text: { numbers: () => list((i) => `${i}`) },
+  bytes: { percents: () => list((i) => string(`%%${i}`)) },
+  uuid: { "short by a digit": () => list((i) => string(uuid(i).slice(0, -1))) },
+  datetime: { "month 13": () => list(time("13")) },
+};
+const accepted = {
+  int: { "5 digits": () => list(digits(5)) },
+  bigint: { "17 digits": () => list(digits(17)) },
+  decimal: { fractions: () => list((i) => `${i % 1000}.25`), "20 digits": () => list(digits(20)) },
+  float: { fractions: () => list((i) => `${i % 1000}.25`) },
+  text: { short: () => list((i) => string(`item ${i}`)) },
+  uuid: { dashes: () => list((i) => string(uuid(i))) },
+  datetime: { "in UTC": () => list(time("12")) },
+  bytes: { short: () => list((i) => string(Buffer.from(`abc ${i}`).toString("base64"))) },
+  json: { books: () => list(book) },
+};
+
 console.log(`${"shape".padEnd(44)}${"JSON.parse".padStart(12)}${"of bytes".padStart(20)}${"of text".padStart(20)}`);
 const over = [];
 for (const [name, make] of Object.entries(shapes)) {
   if (!name.includes(only)) continue;
   let bytes = Buffer.from(make());
   if (bytes.length > 1.2 * size) bytes = Buffer.from(truncated(bytes));
-  const figures = compare(bytes);
-  if (figures.ofBytes.middle > 1.5) over.push(name);
+  if (measured(name, bytes, parseJson) > 1.5) over.push(name);
+}
+const read = modelBodyReader(class Lists extends Model("lists", { id: field.auto(), ...lists }) {}.meta, "partial");
+for (const [kind, byColumn] of Object.entries({ refused, accepted })) {
+  for (const [column, items] of Object.entries(byColumn)) {
+    for (const [item, make] of Object.entries(items)) {
+      const name = `${kind} by a model: ${column}, ${item}`;
+      if (!name.includes(only)) continue;
+      const bytes = Buffer.from(`{"${column}":${make()}}`);
+      if ((read(bytes).issues === undefined) !== (kind === "accepted")) throw new Error(`not ${name}`);
+      if (measured(name, bytes, read) > 1.5 && kind === "refused") over.push(name);
+    }
+  }
+}
+console.log(over.length === 0 ? "none is over 1.5 of bytes" : `over 1.5 of bytes: ${over.join("; ")}`);
+
+/** Prints the figures of a body, and returns the ratio to JSON.parse of its bytes. */
+function measured(name, bytes, parse) {
+  const figures = compare(bytes, parse);
   console.log(
     `${name.padEnd(44)}${`${figures.base.toFixed(1)} ms`.padStart(12)}${ratio(figures.ofBytes)}${ratio(figures.ofText)}`,
   );
+  return figures.ofBytes.middle;
 }
-console.log(over.length === 0 ? "none is over 1.5 of bytes" : `over 1.5 of bytes: ${over.join("; ")}`);
 
 /** The same kind of list in fewer bytes: texts of several bytes a character are longer than their shape asks. */
 function truncated(bytes) {
@@ -122,9 +184,9 @@ function truncated(bytes) {
   );
 }
 
-function compare(bytes) {
+function compare(bytes, parse) {
   const text = bytes.toString();
-  const sides = [() => parseJson(bytes), () => JSON.parse(bytes.toString()), () => JSON.parse(text)];
+  const sides = [() => parse(bytes), () => JSON.parse(bytes.toString()), () => JSON.parse(text)];
   const ofBytes = [];
   const ofText = [];
   const base = [];
@@ -161,14 +223,18 @@ function ratio({ middle, low, high }) {
   return `${middle.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`.padStart(20);
 }
 
-/** The reader of the working tree, without a build of the package. */
-async function reader() {
+/** The readers of the working tree, without a build of the package. */
+async function sources() {
   const folder = mkdtempSync(join(tmpdir(), "stoa-json-"));
+  const entry = join(folder, "entry.ts");
+  const source = (path) => JSON.stringify(new URL(`../src/${path}.ts`, import.meta.url).pathname);
+  writeFileSync(
+    entry,
+    `export * from ${source("http/json/json")}; export { Model, field } from ${source("entry/orm")};
+export { modelBodyReader } from ${source("orm/body/model-body")};`,
+  );
   try {
-    const build = await rolldown({
-      input: new URL("../src/http/json/json.ts", import.meta.url).pathname,
-      platform: "node",
-    });
+    const build = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
     const { output } = await build.write({ dir: folder, format: "esm" });
     await build.close();
     return await import(pathToFileURL(join(folder, output[0].fileName)).href);

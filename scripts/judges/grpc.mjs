@@ -1,24 +1,29 @@
 /**
  * Independent clients against the gRPC server: the interoperability client of grpc-go (14 cases), grpcurl, ghz, `buf curl` and
- * grpcio of Python. Programs in Go are built once, which takes minutes, and kept.
+ * grpcio of Python; the same 14 cases from the client to the interoperability server of grpc-go. Programs in Go are built once,
+ * which takes minutes, and kept.
  *
  *     node --import tsx scripts/judges/grpc.mjs [folder of the Go programs]
  *
  * `BUF` names the program buf (npm: @bufbuild/buf), `PYTHON` a Python with the package grpcio; without them these two are left out.
  */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { root } from "../process.mjs";
+import { clientCases } from "./grpc-client.mjs";
 
 const execute = promisify(execFile);
 const folder = process.argv[2] ?? join(root, "node_modules", ".cache", "stoa", "grpc");
 const modules = {
   client: "google.golang.org/grpc/interop/client",
+  server: "google.golang.org/grpc/interop/server",
   grpcurl: "github.com/fullstorydev/grpcurl/cmd/grpcurl",
   ghz: "github.com/bojand/ghz/cmd/ghz",
 };
@@ -29,6 +34,7 @@ for (const [name, module] of Object.entries(modules)) {
 }
 
 const { App } = await import("stoa");
+const { GrpcChannel } = await import("stoa/grpc");
 const { addInterop, interopProto } = await import("../../test/apis/grpc/fixtures/interop.ts");
 const app = new App();
 app.enableGrpc({ address: "127.0.0.1:0", reflection: true, enableWeb: true });
@@ -56,11 +62,16 @@ async function judge(name, work) {
 
 const run = async (name, ...args) => (await execute(name, args, { timeout: 60_000 })).stdout;
 
+/** Resolves when a server listens at a port. */
+function listening(at) {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(at), "127.0.0.1", () => resolve(socket.destroy()));
+    socket.on("error", reject);
+  });
+}
+
 // One of the cases passes without a server.
-await new Promise((resolve, reject) => {
-  const socket = connect(Number(port), "127.0.0.1", () => resolve(socket.destroy()));
-  socket.on("error", reject);
-});
+await listening(port);
 
 const cases =
   "empty_unary large_unary client_streaming server_streaming ping_pong empty_stream timeout_on_sleeping_server " +
@@ -71,6 +82,25 @@ for (const name of cases.split(" ")) {
     run(join(folder, "client"), "-server_host=127.0.0.1", `-server_port=${port}`, `-test_case=${name}`),
   );
 }
+
+const otherPort = await freePort();
+const other = spawn(join(folder, "server"), [`-port=${otherPort}`], { stdio: "ignore" });
+for (
+  let i = 0;
+  i < 100 &&
+  !(await listening(otherPort).then(
+    () => true,
+    () => false,
+  ));
+  i++
+)
+  await setTimeout(100);
+const channel = new GrpcChannel(`127.0.0.1:${otherPort}`);
+for (const [name, work] of Object.entries(clientCases(channel, interopProto))) {
+  await judge(`the client and the server of grpc-go: ${name}`, work);
+}
+await channel.close();
+other.kill();
 
 const grpcurl = (...args) => run(join(folder, "grpcurl"), "-plaintext", ...args);
 await judge("grpcurl lists services by reflection", async () => {
@@ -119,6 +149,14 @@ if (process.env.PYTHON) {
 await server.close();
 console.log(failed === 0 ? "all passed" : `${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+async function freePort() {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port: free } = taken.address();
+  taken.close();
+  return free;
+}
 
 /** Messages as bytes: no generated code is needed. */
 function python() {

@@ -7,12 +7,10 @@ export async function isFirstWorker(): Promise<boolean> {
   return cluster.worker === undefined || cluster.worker.id === 1;
 }
 
-type Extensions = { [Kind in keyof SharedStores]?: StoreExtension<SharedStores[Kind]> };
-
 /** The shared stores of an application, and a note of everything that is kept per process instead. */
 export class StoreRegistry {
   readonly #shared: Partial<SharedStores> = {};
-  readonly #extensions: Extensions = {};
+  readonly #extensions: { [Kind in keyof SharedStores]?: StoreExtension<SharedStores[Kind]> } = {};
   readonly #perProcess = new Set<string>();
 
   share<Kind extends keyof SharedStores>(kind: Kind, store: SharedStores[Kind]): void {

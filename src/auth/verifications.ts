@@ -12,18 +12,15 @@ const patience = 60_000;
  * ask for as many as it likes. Others wait; beyond that, requests are refused with 503.
  */
 export class Verifications {
-  readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+  constructor(private readonly limit: number) {}
 
   /** Runs a function when there is a place. The result of one that needs no time is returned at once. */
   run<T>(request: Request, verify: () => T | PromiseLike<T>): T | Promise<T> {
-    if (this.#running < this.#limit) return this.#begin(verify);
-    if (this.#waiting.length >= this.#limit * waitingPerPlace) throw overloaded();
+    if (this.#running < this.limit) return this.#begin(verify);
+    if (this.#waiting.length >= this.limit * waitingPerPlace) throw overloaded();
     return new Promise<void>((resolve) => this.#waiting.push(resolve)).then(() => {
       // A client that has left must not take the time of those that wait.
       if (request.aborted) {

@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Response } from "../http/response.js";
+import { pageResponse } from "../http/page-response.js";
+import type { Response } from "../http/response.js";
 import { nodeCrypto } from "../kit/node-modules.js";
 import { packageFolder } from "../kit/package-folder.js";
 import { escapeHtml } from "../kit/pages/escape-html.js";
+import { htmlPage } from "../kit/pages/html-page.js";
 import { missingFile, readOnce } from "../kit/pages/page-files.js";
 import { relativeAddress } from "../routing/pattern.js";
 import type { ConsoleFilter, ConsoleSection } from "./section.js";
@@ -12,12 +14,7 @@ import { consoleStyle } from "./style.js";
 /** A page: one document that loads nothing but its own data. */
 export async function consolePage(section: ConsoleSection, all: readonly ConsoleSection[]): Promise<Response> {
   const script = await clientScript("client.js");
-  const response = Response.html(markup(section, all, script));
-  response.addField("Content-Security-Policy", policy(script));
-  response.addField("Cache-Control", "no-store");
-  response.addField("Referrer-Policy", "no-referrer");
-  response.addField("X-Content-Type-Options", "nosniff");
-  return response;
+  return pageResponse(markup(section, all, script), policy(script));
 }
 
 /**
@@ -34,7 +31,7 @@ const clientScript = readOnce((name: string) => {
 });
 
 /** Style and script are named by their hashes, so nothing else that might get into the page is applied or run. */
-function policy(script: string): string {
+function policy(script: string): string[] {
   const hash = (text: string) => `sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}`;
   return [
     "default-src 'none'",
@@ -42,10 +39,8 @@ function policy(script: string): string {
     `script-src '${hash(script)}'`,
     "connect-src 'self'",
     "img-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
     "frame-ancestors 'none'",
-  ].join("; ");
+  ];
 }
 
 function markup(section: ConsoleSection, all: readonly ConsoleSection[], script: string): string {
@@ -54,18 +49,10 @@ function markup(section: ConsoleSection, all: readonly ConsoleSection[], script:
     const current = other === section ? ' aria-current="page"' : "";
     return `<a href="${escapeHtml(relativeAddress(path, other.path))}"${current}>${escapeHtml(other.title)}</a>`;
   });
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(title)} - Stoa</title>
+  const head = `<meta name="robots" content="noindex">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
-<style>${consoleStyle}</style>
-</head>
-<body>
-<header>
+<style>${consoleStyle}</style>`;
+  const body = `<header>
 <div class="brand">${logo}<h1>Stoa <span>${escapeHtml(title.toLowerCase())}</span></h1></div>
 ${links.length > 1 ? `<nav aria-label="Console">${links.join("")}</nav>` : ""}
 <p id="facts"></p>
@@ -80,10 +67,8 @@ ${filters.length > 0 ? `<div id="filters" class="fields">${filterFields(filters)
 <button id="more" type="button" hidden>More</button>
 <div id="side"></div>
 </main>
-<script type="module">${script}</script>
-</body>
-</html>
-`;
+<script type="module">${script}</script>`;
+  return htmlPage(`${title} - Stoa`, head, body);
 }
 
 /** Fields whose values the script reads by their names. */

@@ -14,14 +14,11 @@ interface Entry<Item, Result> {
  * statement. An item alone is written at once. If the fault is in the values of an item, only that item fails.
  */
 export class Batch<Item, Result> {
-  readonly #flush: (items: readonly Item[]) => Promise<readonly Result[]>;
   #entries: Entry<Item, Result>[] = [];
   #scheduled = false;
 
   /** `flush` returns the results in the order of the items. */
-  constructor(flush: (items: readonly Item[]) => Promise<readonly Result[]>) {
-    this.#flush = flush;
-  }
+  constructor(private readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>) {}
 
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => this.push(item, resolve, reject));
@@ -45,7 +42,7 @@ export class Batch<Item, Result> {
 
   async #write(entries: readonly Entry<Item, Result>[]): Promise<void> {
     try {
-      const results = await this.#flush(entries.map(({ item }) => item));
+      const results = await this.flush(entries.map(({ item }) => item));
       entries.forEach(({ resolve }, index) => {
         resolve(results[index]!);
       });

@@ -18,9 +18,6 @@ const longestQuietTime = 80;
  * the end of the commit.
  */
 export class Doorbell {
-  readonly #db: Database;
-  readonly #channel: string;
-  readonly #logger: Logger;
   readonly #listeners = new Set<() => void>();
   /** Identifies the notifications of this process, whose listeners are told at once. */
   readonly #sender = nodeCrypto().randomUUID();
@@ -31,21 +28,21 @@ export class Doorbell {
   #quietTime = quietTime;
   #closed = false;
 
-  constructor(db: Database, channel: string, logger: Logger) {
-    this.#db = db;
-    this.#channel = channel;
-    this.#logger = logger;
-  }
+  constructor(
+    private readonly db: Database,
+    private readonly channel: string,
+    private readonly logger: Logger,
+  ) {}
 
   async open(): Promise<void> {
     try {
-      this.#subscription = await this.#db.listen(this.#channel, (sender) => {
+      this.#subscription = await this.db.listen(this.channel, (sender) => {
         if (sender !== this.#sender) this.#tell();
       });
     } catch (error) {
       // Behind a pooler in transaction mode there is no session that could listen.
-      this.#logger.info("notifications of the database are not available; workers look for work at intervals", {
-        channel: this.#channel,
+      this.logger.info("notifications of the database are not available; workers look for work at intervals", {
+        channel: this.channel,
         error,
       });
     }
@@ -90,9 +87,9 @@ export class Doorbell {
 
   async #send(): Promise<void> {
     try {
-      await this.#db.execute("select pg_notify($1, $2)", [this.#channel, this.#sender]);
+      await this.db.execute("select pg_notify($1, $2)", [this.channel, this.#sender]);
     } catch (error) {
-      this.#logger.debug("a notification was not sent", { channel: this.#channel, error });
+      this.logger.debug("a notification was not sent", { channel: this.channel, error });
     }
   }
 

@@ -68,20 +68,16 @@ export interface LeaseSource<Claim extends { readonly token: number }> {
 
 /** The right to do some work that one process at a time may do. It is renewed until it is lost or released. */
 export class Lease<Claim extends { readonly token: number }> {
-  readonly #source: LeaseSource<Claim>;
-  readonly #logger: Logger;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
   #closed = false;
 
   private constructor(
-    source: LeaseSource<Claim>,
+    private readonly source: LeaseSource<Claim>,
     readonly term: Term,
     readonly claim: Claim,
-    logger: Logger,
+    private readonly logger: Logger,
   ) {
-    this.#source = source;
-    this.#logger = logger;
     this.#heartbeat = new Heartbeat(term.leaseMs, () => this.#beat());
   }
 
@@ -112,7 +108,7 @@ export class Lease<Claim extends { readonly token: number }> {
   /** Asks the database; false if another process has it. */
   async renew(): Promise<boolean> {
     const extended = this.term.extend();
-    const held = await this.#source.renew(this.claim.token);
+    const held = await this.source.renew(this.claim.token);
     if (held) extended();
     else this.#lost.abort();
     return held;
@@ -124,9 +120,9 @@ export class Lease<Claim extends { readonly token: number }> {
     this.#closed = true;
     await this.#heartbeat.stop();
     if (this.#lost.signal.aborted) return;
-    await this.#source
+    await this.source
       .release(this.claim.token)
-      .catch((error: unknown) => this.#logger.debug(`the lease of ${this.#source.name} was not released`, { error }));
+      .catch((error: unknown) => this.logger.debug(`the lease of ${this.source.name} was not released`, { error }));
   }
 
   async #beat(): Promise<void> {
@@ -135,7 +131,7 @@ export class Lease<Claim extends { readonly token: number }> {
     try {
       await this.renew();
     } catch (error) {
-      this.#logger.warn(`the lease of ${this.#source.name} was not renewed`, { error });
+      this.logger.warn(`the lease of ${this.source.name} was not renewed`, { error });
       if (!this.term.held) this.#lost.abort();
     }
   }

@@ -10,14 +10,11 @@ const longest = 30_000;
  * waits. A process whose claims become slow finds out where they end, and begins there.
  */
 export class LowMark {
-  readonly #find: () => Promise<number>;
   #low = 0;
   #until = 0;
 
   /** `find` resolves to a time before all work that is free, in seconds of the clock of the database. */
-  constructor(find: () => Promise<number>) {
-    this.#find = find;
-  }
+  constructor(private readonly find: () => Promise<number>) {}
 
   /** 0 as long as claims are fast. */
   get low(): number {
@@ -32,7 +29,7 @@ export class LowMark {
     const end = performance.now();
     if (low > 0 || end - begin < slow) return claimed;
     // The rows are this worker's already: a look that fails must not lose them.
-    this.#low = await this.#find().catch(() => 0);
+    this.#low = await this.find().catch(() => 0);
     // At most a small part of the time is spent on looks.
     this.#until = performance.now() + Math.min(Math.max((performance.now() - end) * 20, shortest), longest);
     return claimed;

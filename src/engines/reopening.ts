@@ -13,24 +13,21 @@ interface Connection {
 
 /** Opens a lost connection again, with pauses that double up to 15 seconds and differ from process to process. */
 export class Reopening {
-  readonly #name: string;
-  readonly #logger: Logger;
-  readonly #connection: Connection;
   #lost: unknown = null;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(name: string, logger: Logger, connection: Connection) {
-    this.#name = name;
-    this.#logger = logger;
-    this.#connection = connection;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly logger: Logger,
+    private readonly connection: Connection,
+  ) {}
 
   /** The connection is lost. Logged once, however often it is reported. */
   begin(error: unknown): void {
     if (this.#lost !== null || this.#ended) return;
     this.#lost = error ?? new Error("the connection is lost");
-    this.#logger.warn(`the connection to the ${this.#name} is lost`, { error });
+    this.logger.warn(`the connection to the ${this.name} is lost`, { error });
     this.#schedule(0);
   }
 
@@ -50,14 +47,14 @@ export class Reopening {
 
   async #try(attempt: number): Promise<void> {
     try {
-      await this.#connection.open();
+      await this.connection.open();
     } catch (error) {
       this.#lost = error;
       if (!this.#ended) this.#schedule(attempt + 1);
       return;
     }
-    if (this.#ended) return this.#connection.close().catch(() => {});
+    if (this.#ended) return this.connection.close().catch(() => {});
     this.#lost = null;
-    this.#logger.info(`the ${this.#name} is connected again`);
+    this.logger.info(`the ${this.name} is connected again`);
   }
 }

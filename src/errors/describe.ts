@@ -52,11 +52,11 @@ export function causesOf(error: unknown, limit = 8): unknown[] {
   return causes;
 }
 
-/** The errors that an AggregateError stands for; at most `limit`. */
-export function innerErrors(error: unknown, limit = 8): unknown[] {
+/** The first errors that an AggregateError stands for. */
+export function innerErrors(error: unknown): unknown[] {
   if (!isInstance(error, AggregateError)) return [];
   const errors = read(error, "errors");
-  return Array.isArray(errors) ? errors.slice(0, limit) : [];
+  return Array.isArray(errors) ? errors.slice(0, 8) : [];
 }
 
 /** True if `value` is an instance of `type`; false for a proxy that throws. */

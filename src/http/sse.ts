@@ -222,7 +222,7 @@ function open(source: SseSource, signal: AbortSignal): AsyncIterator<unknown> {
   return items[Symbol.asyncIterator]();
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 

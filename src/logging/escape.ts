@@ -21,6 +21,6 @@ function escapeCharacter(character: string): string {
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : unicodeEscape(character);
 }
 
-function unicodeEscape(character: string): string {
+export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

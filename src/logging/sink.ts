@@ -111,7 +111,7 @@ export class FileSink implements LogSink {
       if (this.pending < before) deadline = performance.now() + this.#patience;
       else if (performance.now() >= deadline) return false;
       before = this.pending;
-      sleep(2);
+      Atomics.wait(sleeper, 0, 0, 2);
     }
     return true;
   }
@@ -239,7 +239,3 @@ function droppedLine(count: number): string {
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
-
-function sleep(milliseconds: number): void {
-  Atomics.wait(sleeper, 0, 0, milliseconds);
-}

@@ -237,12 +237,9 @@ function isCheckedNotNull(state: SchemaState, table: string, column: string): bo
 
 /** The tokens of a statement, read from the front. */
 class Statement {
-  readonly #tokens: readonly SqlToken[];
   #at = 0;
 
-  constructor(tokens: readonly SqlToken[]) {
-    this.#tokens = tokens;
-  }
+  constructor(private readonly tokens: readonly SqlToken[]) {}
 
   /** Reads these words; false if others are next. */
   take(...words: readonly string[]): boolean {
@@ -260,28 +257,28 @@ class Statement {
   /** Reads a name, with its schema: `shop.lines`. */
   name(): string {
     const parts: string[] = [];
-    do parts.push(nameOf(this.#tokens[this.#at++]));
-    while (this.#tokens[this.#at]?.text === "." && this.#at++ < this.#tokens.length);
+    do parts.push(nameOf(this.tokens[this.#at++]));
+    while (this.tokens[this.#at]?.text === "." && this.#at++ < this.tokens.length);
     return parts.join(".");
   }
 
   /** True if these words follow each other somewhere in the rest, outside of parentheses. */
   has(...words: readonly string[]): boolean {
     let depth = 0;
-    for (let at = this.#at; at < this.#tokens.length; at++) {
+    for (let at = this.#at; at < this.tokens.length; at++) {
       if (depth === 0 && words.every((word, index) => this.#word(at + index) === word)) return true;
-      depth += depthOf(this.#tokens[at]!);
+      depth += depthOf(this.tokens[at]!);
     }
     return false;
   }
 
   hasAny(words: ReadonlySet<string>): boolean {
-    return this.#tokens.slice(this.#at).some(({ kind, text }) => kind === "word" && words.has(text.toUpperCase()));
+    return this.tokens.slice(this.#at).some(({ kind, text }) => kind === "word" && words.has(text.toUpperCase()));
   }
 
   /** The text up to one of these words. */
   untilWord(...words: readonly string[]): string {
-    const rest = this.#tokens.slice(this.#at);
+    const rest = this.tokens.slice(this.#at);
     const end = rest.findIndex((_, index) => words.includes(this.#word(this.#at + index) ?? ""));
     return rest
       .slice(0, end === -1 ? rest.length : end)
@@ -293,7 +290,7 @@ class Statement {
   parts(): Statement[] {
     const parts: SqlToken[][] = [[]];
     let depth = 0;
-    for (const token of this.#tokens.slice(this.#at)) {
+    for (const token of this.tokens.slice(this.#at)) {
       depth += depthOf(token);
       if (depth === 0 && token.text === ",") parts.push([]);
       else parts.at(-1)!.push(token);
@@ -302,7 +299,7 @@ class Statement {
   }
 
   #word(at: number): string | undefined {
-    const token = this.#tokens[at];
+    const token = this.tokens[at];
     return token?.kind === "word" ? token.text.toUpperCase() : undefined;
   }
 }

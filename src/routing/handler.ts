@@ -2,8 +2,8 @@ import type { Provided } from "../di/depends.js";
 import type { Request } from "../http/request.js";
 import type { Response } from "../http/response.js";
 import type { Answerable } from "../http/to-response.js";
-import type { BodyOutput } from "../validation/body-validator.js";
-import type { SchemaInput, SchemaOutput, StandardSchema } from "../validation/standard-schema.js";
+import type { OutputOf } from "../validation/body-validator.js";
+import type { SchemaInput, StandardSchema } from "../validation/standard-schema.js";
 import type { WebSocket } from "../websocket/socket.js";
 
 type SchemaPlace = "body" | "form" | "query" | "params" | "headers";
@@ -12,8 +12,6 @@ type SchemaPlace = "body" | "form" | "query" | "params" | "headers";
 export type InjectedBy<Options> = {
   [Place in SchemaPlace as Place extends keyof Options ? Place : never]: OutputOf<Options[Place & keyof Options]>;
 } & (Options extends { readonly inject: infer I } ? Provided<I> : unknown);
-
-type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
 
 /**
  * The handler of an HTTP route, for handlers that stand apart from it: `const show: Handler<"/books/{id}"> = (request) => ...`.

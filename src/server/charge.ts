@@ -3,7 +3,7 @@ import type { CrashLoop } from "./process/crash-loop.js";
 import type { ParentMessage } from "./process/parent-link.js";
 
 /** The place of one worker after another. */
-export interface Place {
+export interface WorkerSlot {
   readonly crashes: CrashLoop;
   /** The timer of the next start, and the milliseconds that it waits. */
   pending: { readonly timer: NodeJS.Timeout; readonly start: () => void; readonly wait: number } | null;
@@ -12,7 +12,7 @@ export interface Place {
 /** A worker, as the supervisor keeps it. */
 export interface Charge {
   readonly worker: Worker;
-  readonly place: Place;
+  readonly place: WorkerSlot;
   readyAt: number | null;
   /** Another has been started in its place. */
   replaced: boolean;

@@ -19,10 +19,6 @@ export interface Listener {
 
 /** Listens with node:net: hands on connections without TLS, and those whose handshake is done. */
 export class SocketServer implements Listener {
-  readonly #options: TransportOptions;
-  readonly #protocols: readonly string[];
-  readonly #accept: (socket: Duplex) => void;
-  readonly #onHandshakeOver: () => void;
   /** Sockets below TLS, so that handshakes under way can be ended too. */
   readonly #raw = new Set<Socket>();
   #handshakes = 0;
@@ -30,16 +26,11 @@ export class SocketServer implements Listener {
 
   /** `protocols` are those that a client can choose in its handshake (ALPN). */
   constructor(
-    options: TransportOptions,
-    protocols: readonly string[],
-    accept: (socket: Duplex) => void,
-    onHandshakeOver: () => void,
-  ) {
-    this.#options = options;
-    this.#protocols = protocols;
-    this.#accept = accept;
-    this.#onHandshakeOver = onHandshakeOver;
-  }
+    private readonly options: TransportOptions,
+    private readonly protocols: readonly string[],
+    private readonly accept: (socket: Duplex) => void,
+    private readonly onHandshakeOver: () => void,
+  ) {}
 
   /**
    * TLS handshakes under way. They are counted by the events that end them: the sockets of a connection, below TLS and
@@ -50,8 +41,9 @@ export class SocketServer implements Listener {
   }
 
   async listen(address: ListenAddress): Promise<ListenAddress> {
-    const { tls, onError } = this.#options;
-    this.#server = tls === null ? this.#plainServer() : await this.#tlsServer(tls);
+    const { tls, onError } = this.options;
+    this.#server =
+      tls === null ? createServer({ noDelay: true, allowHalfOpen: true }, this.accept) : await this.#tlsServer(tls);
     return listenAt(this.#server, address, (error) => onError?.(error));
   }
 
@@ -64,19 +56,15 @@ export class SocketServer implements Listener {
     for (const socket of this.#raw) socket.destroy();
   }
 
-  #plainServer(): Server {
-    return createServer({ noDelay: true, allowHalfOpen: true }, this.#accept);
-  }
-
   async #tlsServer(tls: NonNullable<TransportOptions["tls"]>): Promise<Server> {
-    const { headTimeout, onHandshakeError, onSecureServer } = this.#options;
+    const { headTimeout, onHandshakeError, onSecureServer } = this.options;
     // Loaded only when it is used: it takes longer than all the rest of a start.
     const { createServer: createTlsServer } = await import("node:tls");
     const server = createTlsServer(
       {
         handshakeTimeout: headTimeout * 1000,
         ...tls,
-        ALPNProtocols: this.#protocols,
+        ALPNProtocols: this.protocols,
         noDelay: true,
         // A client that closes its half in the middle of the handshake has left, and frees its place at once.
         allowHalfOpen: false,
@@ -84,15 +72,15 @@ export class SocketServer implements Listener {
       (socket) => {
         socket.allowHalfOpen = true;
         this.#handshakes--;
-        this.#accept(socket);
-        this.#onHandshakeOver();
+        this.accept(socket);
+        this.onHandshakeOver();
       },
     );
     server.on("tlsClientError", (error, socket) => {
       this.#handshakes--;
       socket.destroy();
       onHandshakeError?.(error);
-      this.#onHandshakeOver();
+      this.onHandshakeOver();
     });
     server.on("connection", (socket: Socket) => this.#beginHandshake(socket));
     onSecureServer?.(server);
@@ -101,14 +89,14 @@ export class SocketServer implements Listener {
 
   /** A handshake under way counts as a connection. */
   #beginHandshake(socket: Socket): void {
-    const { maxConnections } = this.#options;
+    const { maxConnections } = this.options;
     if (maxConnections > 0 && this.#raw.size >= maxConnections) socket.destroy();
     this.#raw.add(socket);
     this.#handshakes++;
     socket.on("error", ignore);
     socket.on("close", () => {
       this.#raw.delete(socket);
-      this.#onHandshakeOver();
+      this.onHandshakeOver();
     });
   }
 }

@@ -37,15 +37,12 @@ export abstract class StreamExchange<Owner extends StreamExchangeOwner> implemen
   protected over = false;
   protected sender: BodySender | null = null;
   readonly #pace = new BodyPace();
-  readonly #incoming: Readable;
   #paused = false;
 
   constructor(
     protected readonly owner: Owner,
-    incoming: Readable,
-  ) {
-    this.#incoming = incoming;
-  }
+    private readonly incoming: Readable,
+  ) {}
 
   /** True if no response can be sent any more. */
   protected abstract get isGone(): boolean;
@@ -138,7 +135,7 @@ export abstract class StreamExchange<Owner extends StreamExchangeOwner> implemen
     this.body!.add(piece);
     if (!this.body!.full) return;
     this.#paused = true;
-    this.#incoming.pause();
+    this.incoming.pause();
   }
 
   bodyWanted(): void {
@@ -151,7 +148,7 @@ export abstract class StreamExchange<Owner extends StreamExchangeOwner> implemen
   bodyDrained(): void {
     if (!this.#paused || this.body?.full) return;
     this.#paused = false;
-    this.#incoming.resume();
+    this.incoming.resume();
   }
 
   bodyFailed(error: unknown): void {

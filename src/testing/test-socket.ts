@@ -19,11 +19,9 @@ export class TestSocket extends Channel {
 /** The server did not open the WebSocket; `response` is its response. */
 export class WebSocketRefusedError extends Error {
   override name = "WebSocketRefusedError";
-  readonly response: globalThis.Response;
 
-  constructor(response: globalThis.Response) {
+  constructor(readonly response: globalThis.Response) {
     super(`the WebSocket was refused with status ${response.status}`);
-    this.response = response;
   }
 
   get status(): number {

@@ -1,5 +1,6 @@
 import type { Issue } from "./issues.js";
 import type { JsonSchema } from "./json-schema.js";
+import type { SchemaOutput, StandardSchema } from "./standard-schema.js";
 
 /**
  * A value with a method under this symbol reads a body from its bytes. Models have one, so that validation does not
@@ -31,6 +32,9 @@ export interface NamedJsonSchema {
 
 /** The output of a body validator. */
 export type BodyOutput<S> = S extends BodyValidator<infer Output> ? Output : never;
+
+/** The type of the values that a schema produces. */
+export type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
 
 export function isBodyValidator(value: unknown): value is BodyValidator {
   return hasMethod(value, bodyValidatorSymbol);

@@ -1,6 +1,6 @@
 import { HttpError } from "../errors/http-error.js";
 import { safeMessage } from "./messages.js";
-import type { SchemaIssue } from "./standard-schema.js";
+import type { SchemaIssue, StandardSchema } from "./standard-schema.js";
 
 /** One mistake in the input: its place, a message and a name. It never holds the input itself. */
 export interface Issue {
@@ -41,6 +41,13 @@ export function toIssues(
     else found.push({ loc, msg: safeMessage(issue, input, texts), type });
   }
   return found.slice(0, limit);
+}
+
+/** The output of a schema. Throws for a value that does not fit it; `place` is the source of the value. */
+export async function validated(schema: StandardSchema, value: unknown, place: string): Promise<unknown> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues) throw new ValidationError(toIssues(place, result.issues, value));
+  return result.value;
 }
 
 function typeOf(issue: SchemaIssue): string {

@@ -30,12 +30,8 @@ const taken: Promise<void> = Promise.resolve();
 
 /** Messages on their way out. A peer that does not take them is given up before they fill the memory. */
 export class SendQueue {
-  readonly #raw: RawSocket;
   /** The stream for frames that are made here; null if `ws` has to make them. */
   readonly #wire: Writable | null;
-  readonly #limits: SendLimits;
-  readonly #giveUp: (reason: string) => void;
-  readonly #waits: ((bytes: number) => void) | null;
   /** The bytes of which `#waits` knows. */
   #told = 0;
   /** In the order in which they were sent; they complete in the same order. */
@@ -48,30 +44,26 @@ export class SendQueue {
 
   /** `waits` is called with the bytes that wait, when they are many. */
   constructor(
-    raw: RawSocket,
+    private readonly raw: RawSocket,
     wire: Writable | null,
-    limits: SendLimits,
-    giveUp: (reason: string) => void,
-    waits: ((bytes: number) => void) | null = null,
+    private readonly limits: SendLimits,
+    private readonly giveUp: (reason: string) => void,
+    private readonly waits: ((bytes: number) => void) | null = null,
   ) {
-    this.#raw = raw;
     this.#wire = raw.extensions === "" ? wire : null;
-    this.#limits = limits;
-    this.#giveUp = giveUp;
-    this.#waits = waits;
   }
 
   /** Grows with everything that is handed to the system: messages, or bytes where they are counted. */
   get sent(): number {
-    return this.#raw.taken ?? this.#count;
+    return this.raw.taken ?? this.#count;
   }
 
   /** Resolves when the data has been handed to the system. It need not be awaited: a failure is then not reported. */
   send(data: string | Uint8Array): Promise<void> {
-    if (this.#raw.readyState === OPEN && this.#waiting > maxOver * this.#limits.maxBuffered) {
-      this.#giveUp("the peer takes messages slower than they are sent; await each send");
+    if (this.raw.readyState === OPEN && this.#waiting > maxOver * this.limits.maxBuffered) {
+      this.giveUp("the peer takes messages slower than they are sent; await each send");
     }
-    if (this.#raw.readyState !== OPEN) return quietly(Promise.reject(closedError()));
+    if (this.raw.readyState !== OPEN) return quietly(Promise.reject(closedError()));
     const sending = this.#send(data);
     this.#tell();
     return sending === taken ? (giveWay() ?? taken) : sending;
@@ -83,14 +75,14 @@ export class SendQueue {
   }
 
   #send(data: string | Uint8Array): Promise<void> {
-    const raw = this.#raw;
+    const raw = this.raw;
     // A message that the system took at once needs no promise of its own.
     if (raw.trySend?.(data, this.#done)) return taken;
     const cost = data.length + overhead;
     this.#waiting += cost;
-    if (this.#waiting > this.#limits.maxBuffered && !this.#timer) {
+    if (this.#waiting > this.limits.maxBuffered && !this.#timer) {
       this.#sentBefore = this.sent;
-      this.#timer = setTimeout(() => this.#late(), this.#limits.sendTimeout);
+      this.#timer = setTimeout(() => this.#late(), this.limits.sendTimeout);
       this.#timer.unref();
     }
     if (this.#wire !== null) {
@@ -109,7 +101,7 @@ export class SendQueue {
     const bytes = this.#waiting > minTold ? this.#waiting : 0;
     if (bytes === this.#told) return;
     this.#told = bytes;
-    this.#waits?.(bytes);
+    this.waits?.(bytes);
   }
 
   /** The first waiting message has been taken, or has failed. */
@@ -118,7 +110,7 @@ export class SendQueue {
     this.#waiting -= cost;
     this.#count++;
     this.#tell();
-    if (this.#waiting <= this.#limits.maxBuffered) this.end();
+    if (this.#waiting <= this.limits.maxBuffered) this.end();
     else if (this.#timer !== null) {
       this.#sentBefore = this.sent;
       this.#timer.refresh();
@@ -137,7 +129,7 @@ export class SendQueue {
     }
     // If the process was suspended, the messages that the peer took meanwhile are counted before this callback.
     setImmediate(() => {
-      if (this.#timer && sent === this.sent) this.#giveUp("the peer does not take what it is sent");
+      if (this.#timer && sent === this.sent) this.giveUp("the peer does not take what it is sent");
     });
   }
 }

@@ -6,8 +6,6 @@ import type { RawSocket } from "./ws.js";
 
 /** A client's WebSocket, as a handler is given it. */
 export class WebSocket<Params extends object = Record<string, string>> extends Channel {
-  /** The request that became this WebSocket. */
-  readonly request: Request<Params>;
   /** @internal The code to close with when the session or token of the client ends. */
   endedCode = 1008;
 
@@ -15,11 +13,11 @@ export class WebSocket<Params extends object = Record<string, string>> extends C
     raw: RawSocket,
     wire: Writable | null,
     limits: ChannelLimits,
-    request: Request<Params>,
+    /** The request that became this WebSocket. */
+    readonly request: Request<Params>,
     waits: (bytes: number) => void,
   ) {
     super(raw, limits, wire, waits);
-    this.request = request;
   }
 
   /** The parameters of the path. */

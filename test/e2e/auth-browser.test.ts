@@ -1,10 +1,10 @@
-import { chromium as browsers } from "playwright-core";
 import { App, JwtAuth, Response } from "stoa";
 import { serve } from "stoa/testing";
 import { describe, expect, it } from "vitest";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const executablePath = service("chromium");
+const chromium = service("chromium");
 const secret = "a secret of at least thirty-two bytes";
 
 /** A bank whose pages are as careful as the framework makes them. */
@@ -24,14 +24,11 @@ function elsewhere(target: string): App {
   return app;
 }
 
-describe.skipIf(!executablePath)("authentication in a browser", () => {
+describe.skipIf(!chromium)("authentication in a browser", () => {
   it("A site's own form works in a browser, and another site's does not", async () => {
     await using ours = await serve(bank());
     await using theirs = await serve(elsewhere(ours.url));
-    const browser = await browsers.launch({
-      executablePath: executablePath as string,
-      args: ["--no-sandbox", "--disable-gpu"],
-    });
+    const browser = await openBrowser();
     try {
       const page = await browser.newPage();
       await page.goto(ours.url);
@@ -59,10 +56,7 @@ describe.skipIf(!executablePath)("authentication in a browser", () => {
       await socket.recv();
     });
     await using server = await serve(app);
-    const browser = await browsers.launch({
-      executablePath: executablePath as string,
-      args: ["--no-sandbox", "--disable-gpu"],
-    });
+    const browser = await openBrowser();
     try {
       const page = await browser.newPage();
       await page.goto(server.url);

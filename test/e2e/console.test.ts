@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { App } from "stoa";
 import { consoleSection, feature, livePanels } from "stoa/feature";
 import { saga } from "stoa/saga";
@@ -9,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { send } from "../batteries/wire.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 const patient = { timeout: 60_000, interval: 50 };
 /** A folder for pictures of the pages, for those who want to look at them. */
 const pictures = process.env["STOA_PICTURES"];
@@ -46,7 +45,7 @@ const mail = feature({
   },
 });
 
-describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 }, () => {
+describe.skipIf(!chromium)("the console in a browser", { timeout: 240_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   let endImport = (): void => {};
@@ -56,7 +55,7 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     .step("pay", { action: () => 2 });
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
     const app = new App().install(mail);
     app.logger = quiet;
     app.enableLivePage().enableDatabase("pglite:").enableEventSourcing("memory");
@@ -115,23 +114,26 @@ describe.skipIf(!executablePath)("the console in a browser", { timeout: 240_000 
     await page.close();
   });
 
-  it.each([
-    [1400, "light"],
-    [1400, "dark"],
-    [390, "light"],
-    [390, "dark"],
-  ] as const)("Every section fits a screen of %i pixels in %s colours", async (width, colorScheme) => {
-    for (const [name, path, text] of [...sections, ["Saga", "/_sagas#first", "reserve"] as const]) {
-      const page = await visit(path, { colorScheme, viewport: { width, height: 900 } });
+  it.each([...sections, ["Saga", "/_sagas#first", "reserve"] as const])(
+    "The section %s fits narrow and wide screens in light and dark colours",
+    async (name, path, text) => {
+      const page = await visit(path);
       await page.locator("main", { hasText: text }).waitFor();
-      const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      expect(wide, name).toBeLessThanOrEqual(0);
-      if (pictures !== undefined) {
-        await page.screenshot({ path: join(pictures, `console-${name}-${colorScheme}-${width}.png`), fullPage: true });
+      for (const width of [1400, 390]) {
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.emulateMedia({ colorScheme });
+          const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          expect(wide, `${width} ${colorScheme}`).toBeLessThanOrEqual(0);
+          if (pictures !== undefined) {
+            const file = join(pictures, `console-${name}-${colorScheme}-${width}.png`);
+            await page.screenshot({ path: file, fullPage: true });
+          }
+        }
       }
       await page.close();
-    }
-  });
+    },
+  );
 
   it("A section of a feature from outside has fields, which are in the address, and buttons", async () => {
     const page = await visit("/_mail?to=bob");

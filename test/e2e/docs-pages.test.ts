@@ -1,15 +1,14 @@
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { App, BasicAuth, Blueprint } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { booksApp } from "../../examples/books/app.js";
 import { shopApp } from "../../examples/openapi/app.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 
 /** A page, what it asked for and what it complained about. */
 interface Visit {
@@ -18,13 +17,12 @@ interface Visit {
   readonly complaints: string[];
 }
 
-describe.skipIf(!executablePath)("the API pages in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("the API pages in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   const servers: TestServer[] = [];
 
   beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-    browser = await chromium.launch({ executablePath: executablePath!, args });
+    browser = await openBrowser("--disable-background-networking");
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,13 +1,12 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { App } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { send } from "../batteries/wire.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 
 function ledger(): App {
@@ -24,12 +23,12 @@ function ledger(): App {
   return app;
 }
 
-describe.skipIf(!executablePath)("the page of events in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("the page of events in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   let app: App;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
     app = ledger();
     server = await serve(app, { debug: true });
     await app.eventStore.append("order-1", [

@@ -1,12 +1,11 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { graphqlApp } from "../apis/graphql/support.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 
 function greetingApp() {
@@ -28,11 +27,11 @@ function greetingApp() {
   });
 }
 
-describe.skipIf(!executablePath)("the playground in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("the playground in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
   });
   afterAll(() => browser?.close());
   afterEach(() => server?.close());

@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { chromium as browsers } from "playwright-core";
 import { App, Response } from "stoa";
 import { describe, expect, it } from "vitest";
 import { addEcho } from "../apis/grpc/support.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const executablePath = service("chromium");
+const chromium = service("chromium");
 
 /** The script of the page: clients of Connect and of gRPC-Web, and the client of the gRPC project itself. */
 const script = `
@@ -45,7 +45,7 @@ globalThis.judge = async (baseUrl) => ({
 });
 `;
 
-describe.skipIf(!executablePath)("gRPC in a browser", () => {
+describe.skipIf(!chromium)("gRPC in a browser", () => {
   it("A page of another site makes calls with connect-web and grpc-web", async () => {
     const resolveDir = fileURLToPath(new URL("../apis/grpc/fixtures", import.meta.url));
     const bundled = await build({
@@ -63,10 +63,7 @@ describe.skipIf(!executablePath)("gRPC in a browser", () => {
     app.enableGrpc({ address: "127.0.0.1:0", enableWeb: true }).enableCors([page.url.replace(/\/$/, "")]);
     addEcho(app);
     const server = await app.run({ port: 0, exit: false, logs: false });
-    const browser = await browsers.launch({
-      executablePath: executablePath as string,
-      args: ["--no-sandbox", "--disable-gpu"],
-    });
+    const browser = await openBrowser();
     try {
       const tab = await browser.newPage();
       await tab.goto(page.url);

@@ -1,12 +1,12 @@
-import { chromium as browsers } from "playwright-core";
 import { App, Response } from "stoa";
 import { describe, expect, it } from "vitest";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const executablePath = service("chromium");
+const chromium = service("chromium");
 const fixture = (name: string) => new URL(`../server/fixtures/${name}`, import.meta.url).pathname;
 
-describe.skipIf(!executablePath)("HTTP/2 in a browser", () => {
+describe.skipIf(!chromium)("HTTP/2 in a browser", () => {
   it("A browser speaks HTTP/2 with TLS for pages, uploads, events and a WebSocket", async () => {
     const app = new App();
     app.get("/", () => Response.html("<title>page</title>"));
@@ -25,10 +25,7 @@ describe.skipIf(!executablePath)("HTTP/2 in a browser", () => {
     });
     const tls = { cert: fixture("cert.pem"), key: fixture("key.pem") };
     const server = await app.run({ port: 0, exit: false, logs: false, http2: true, tls });
-    const browser = await browsers.launch({
-      executablePath: executablePath as string,
-      args: ["--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"],
-    });
+    const browser = await openBrowser("--ignore-certificate-errors");
     try {
       const page = await browser.newPage({ ignoreHTTPSErrors: true });
       await page.goto(server.url);

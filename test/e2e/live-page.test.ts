@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { App, Role } from "stoa";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -7,9 +6,9 @@ import { hostOf } from "../../src/app/app.js";
 import { livePanels } from "../../src/console/panels.js";
 import { send } from "../batteries/wire.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 
 function watchedApp(): App {
@@ -27,11 +26,11 @@ function watchedApp(): App {
   return app;
 }
 
-describe.skipIf(!executablePath)("the live page in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("the live page in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
   });
   afterAll(() => browser?.close());
   afterEach(() => server?.close());

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { App } from "stoa";
 import { MessagingError } from "stoa/messaging";
 import { serve, type TestServer } from "stoa/testing";
@@ -9,9 +8,9 @@ import { MemoryBroker } from "../../src/engines/messaging/memory/memory-broker.j
 import { messagingState } from "../../src/engines/messaging/state.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 
 class PickyBroker extends MemoryBroker {
   override async publish(records: Parameters<MemoryBroker["publish"]>[0]) {
@@ -21,7 +20,7 @@ class PickyBroker extends MemoryBroker {
   }
 }
 
-describe.skipIf(!executablePath)("messages on the live page", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("messages on the live page", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   const app = new App();
@@ -35,7 +34,7 @@ describe.skipIf(!executablePath)("messages on the live page", { timeout: 120_000
     });
     app.onMessage("payments", { group: "accounting" }, () => {});
     server = await serve(app, { debug: true });
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
   });
   afterAll(async () => {
     await browser?.close();

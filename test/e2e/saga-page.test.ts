@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { App } from "stoa";
 import { JobRefused } from "stoa/jobs";
 import { StepRefused, saga } from "stoa/saga";
@@ -8,15 +7,15 @@ import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 const patient = { timeout: 60_000, interval: 50 };
 /** A folder for pictures of the pages, for those who want to look at them. */
 const pictures = process.env["STOA_PICTURES"];
 
-describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("the pages of sagas and jobs in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   let app: App;
@@ -51,7 +50,7 @@ describe.skipIf(!executablePath)("the pages of sagas and jobs in a browser", { t
     .waitFor("receipt");
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
     app = new App();
     app.logger = quiet;
     app.enableDatabase("pglite:").enableSaga({ backoff: "30ms", admin: {} }).enableJobs({ admin: {} });

@@ -1,14 +1,13 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { App } from "stoa";
 import { createTables, field, Model } from "stoa/orm";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
+import { openBrowser } from "./browser.js";
 
-const installed = "/usr/bin/chromium";
-const executablePath = service("chromium") ?? (existsSync(installed) ? installed : undefined);
+const chromium = service("chromium");
 
 class Shelf extends Model("panel_shelves", {
   id: field.auto(),
@@ -19,7 +18,7 @@ class Shelf extends Model("panel_shelves", {
 }) {}
 class Box extends Model("panel_boxes", { id: field.auto(), shelf: field.foreignKey(() => Shelf) }) {}
 
-describe.skipIf(!executablePath)("statements on the live page", { timeout: 120_000 }, () => {
+describe.skipIf(!chromium)("statements on the live page", { timeout: 120_000 }, () => {
   let browser: Browser;
   let server: TestServer;
   const app = new App();
@@ -35,7 +34,7 @@ describe.skipIf(!executablePath)("statements on the live page", { timeout: 120_0
     server = await serve(app, { debug: true });
     await createTables(app.database, [Shelf, Box]);
     for (let n = 0; n < 7; n++) await Box.objects.create({ shelf: await Shelf.objects.create({ name: `s${n}` }) });
-    browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
 import { isJsonType, parseJson } from "../../src/http/json/json.js";
-import { findForbidden, maxJsonDepth } from "../../src/http/json/json-scan.js";
+import { findForbidden as findIn, maxJsonDepth } from "../../src/http/json/json-scan.js";
 import fc from "../support/properties.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
+const findForbidden = (sent: Uint8Array) => findIn(sent, Buffer.from(sent).toString());
 
 function refusal(input: string | Uint8Array): HttpError {
   try {

@@ -176,7 +176,7 @@ describe("an operation that makes no sense", () => {
     ],
     ["option 'operations' is required in migration()", () => migration({} as never)],
     [
-      "option 'operations' in migration() must be a list of which each item is an operation that op made, not [an object (Object)]",
+      "option 'operations' in migration() must be a list of operations, each made by a call of `op`: an object (Object) is none, not [an object (Object)]",
       () => migration({ operations: [{}] } as never),
     ],
   ])("An invalid operation is refused: %s", (message, call) => {

@@ -69,24 +69,27 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
     await app.stop();
   });
 
-  it("An application of the template saas compiles, passes its tests, and migrates and serves from its compiled files", async () => {
-    const app = await Application.create("saas");
-    await app.testAndBuild();
-    // Values for development do not count in production.
-    await expect(app.run("start")).rejects.toMatchObject({
-      code: 1,
-      output: expect.stringMatching(/JWT_SECRET: not set/),
-    });
-    const env = { DATABASE_URL: "pglite:./data", JWT_SECRET: "0123456789abcdef0123456789abcdef" };
-    expect(await app.run("migrate", { DATABASE_URL: env.DATABASE_URL })).toContain("applied 0001_initial");
-    const url = await app.serve(env);
-    const signedUp = await post(`${url}/signup`, { email: "ann@example.org", password: "correct horse battery" });
-    const { token } = (await signedUp.json()) as { token: string };
-    const me = await fetch(`${url}/me`, { headers: { authorization: `Bearer ${token}` } });
-    expect(await me.json()).toMatchObject({ id: 1, email: "ann@example.org" });
-    expect((await fetch(`${url}/projects`)).status).toBe(401);
-    await app.stop();
-  });
+  it.runIf(isLong)(
+    "An application of the template saas compiles, passes its tests, and migrates and serves from its compiled files",
+    async () => {
+      const app = await Application.create("saas");
+      await app.testAndBuild();
+      // Values for development do not count in production.
+      await expect(app.run("start")).rejects.toMatchObject({
+        code: 1,
+        output: expect.stringMatching(/JWT_SECRET: not set/),
+      });
+      const env = { DATABASE_URL: "pglite:./data", JWT_SECRET: "0123456789abcdef0123456789abcdef" };
+      expect(await app.run("migrate", { DATABASE_URL: env.DATABASE_URL })).toContain("applied 0001_initial");
+      const url = await app.serve(env);
+      const signedUp = await post(`${url}/signup`, { email: "ann@example.org", password: "correct horse battery" });
+      const { token } = (await signedUp.json()) as { token: string };
+      const me = await fetch(`${url}/me`, { headers: { authorization: `Bearer ${token}` } });
+      expect(await me.json()).toMatchObject({ id: 1, email: "ann@example.org" });
+      expect((await fetch(`${url}/projects`)).status).toBe(401);
+      await app.stop();
+    },
+  );
 
   it.runIf(isLong)(
     "An application of the template events compiles, passes its tests, and migrates and serves from its compiled files",

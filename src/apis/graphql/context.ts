@@ -72,20 +72,17 @@ export class GraphqlContext {
 
 /** The end of an operation before its resolvers have ended. */
 export class OperationEnd {
-  readonly #request: Request | null;
   #controller: AbortController | null = null;
   #aborted = false;
 
   /** Null for an operation that does not end with its request alone: one of a WebSocket. */
-  constructor(request: Request | null) {
-    this.#request = request;
-  }
+  constructor(private readonly request: Request | null) {}
 
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
       if (this.#aborted) this.#controller.abort();
-      else this.#request?.onAbort((reason) => this.#controller!.abort(reason));
+      else this.request?.onAbort((reason) => this.#controller!.abort(reason));
     }
     return this.#controller.signal;
   }

@@ -9,11 +9,7 @@ const parts = 4;
  * RFC 9700 section 4.14.2 has none). It lasts for at least the given number of seconds and at most a quarter longer.
  */
 export class RefreshGrace {
-  readonly seconds: number;
-
-  constructor(seconds: number) {
-    this.seconds = seconds;
-  }
+  constructor(readonly seconds: number) {}
 
   /** Begins the time. To be called before the token is revoked: a failure between the two must not end the family. */
   begin(store: RevocationStore, id: string, now: number): boolean | Promise<boolean> {

@@ -47,9 +47,6 @@ export interface LoadedKeys {
  */
 export class ReloadedKeys implements KeyRing {
   version = 0;
-  readonly #load: () => Promise<LoadedKeys>;
-  readonly #times: ReloadTimes;
-  readonly #now: () => number;
   #ring: KeyRing | null;
   #freshUntil: number;
   #usableUntil: number;
@@ -58,22 +55,18 @@ export class ReloadedKeys implements KeyRing {
   #failing = false;
 
   constructor(
-    load: () => Promise<LoadedKeys>,
-    times: ReloadTimes,
+    private readonly load: () => Promise<LoadedKeys>,
+    private readonly times: ReloadTimes,
     first: KeyRing | null = null,
-    now: () => number = () => performance.now(),
   ) {
-    this.#load = load;
-    this.#times = times;
-    this.#now = now;
     this.#ring = first;
-    this.#freshUntil = first === null ? Number.NEGATIVE_INFINITY : now() + times.fresh;
-    this.#usableUntil = first === null ? Number.NEGATIVE_INFINITY : now() + times.usable;
+    this.#freshUntil = first === null ? Number.NEGATIVE_INFINITY : performance.now() + times.fresh;
+    this.#usableUntil = first === null ? Number.NEGATIVE_INFINITY : performance.now() + times.usable;
   }
 
   /** False if there are no keys: no token can be judged. */
   get available(): boolean {
-    return this.#now() < this.#usableUntil;
+    return performance.now() < this.#usableUntil;
   }
 
   get signing(): SigningKey | null {
@@ -85,13 +78,13 @@ export class ReloadedKeys implements KeyRing {
   }
 
   keepFresh(): void {
-    const now = this.#now();
+    const now = performance.now();
     if (now >= this.#freshUntil) void this.#start(now);
   }
 
   /** Loads the keys because this one is missing. Null if it is not missing, or if no load is possible now. */
   missing(kid: unknown): Promise<void> | null {
-    return this.find(kid) === null ? this.#start(this.#now()) : null;
+    return this.find(kid) === null ? this.#start(performance.now()) : null;
   }
 
   #start(now: number): Promise<void> | null {
@@ -104,10 +97,10 @@ export class ReloadedKeys implements KeyRing {
   }
 
   async #run(): Promise<void> {
-    const { fresh, minFresh, maxFresh, usable, pause } = this.#times;
+    const { fresh, minFresh, maxFresh, usable, pause } = this.times;
     try {
-      const { ring, maxAge } = await this.#load();
-      const now = this.#now();
+      const { ring, maxAge } = await this.load();
+      const now = performance.now();
       const age = maxAge === undefined ? fresh : Math.min(maxFresh, Math.max(minFresh, maxAge * 1000));
       this.#ring = ring;
       this.#freshUntil = now + age;
@@ -117,7 +110,7 @@ export class ReloadedKeys implements KeyRing {
     } catch (error) {
       this.#warn(error);
     }
-    const now = this.#now();
+    const now = performance.now();
     this.#nextLoad = now + (now < this.#usableUntil ? pause : pauseWithoutKeys);
   }
 

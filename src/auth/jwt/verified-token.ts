@@ -21,11 +21,8 @@ export interface VerifiedToken {
  */
 export class TokenMemory {
   readonly #entries = new Map<string, { readonly signature: Buffer; readonly token: VerifiedToken }>();
-  readonly #limit: number;
 
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
+  constructor(private readonly limit: number) {}
 
   get size(): number {
     return this.#entries.size;
@@ -41,8 +38,8 @@ export class TokenMemory {
   }
 
   add(input: string, signature: string, token: VerifiedToken): void {
-    if (this.#limit === 0) return;
-    if (this.#entries.size >= this.#limit) this.#entries.delete(this.#entries.keys().next().value!);
+    if (this.limit === 0) return;
+    if (this.#entries.size >= this.limit) this.#entries.delete(this.#entries.keys().next().value!);
     this.#entries.set(detached(input), { signature: Buffer.from(signature), token });
   }
 

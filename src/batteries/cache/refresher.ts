@@ -1,10 +1,10 @@
 import { httpError } from "../../errors/http-error.js";
+import { derivedSource } from "../../http/derived-source.js";
 import { discardBody } from "../../http/discard.js";
 import { addVary } from "../../http/fields/response-fields.js";
-import type { Request } from "../../http/request.js";
+import { Request } from "../../http/request.js";
 import type { OnError, Run } from "../../pipeline/middleware.js";
 import { onBehalfOf } from "../request-context/request-context.js";
-import { detachedRequest } from "./detached-request.js";
 import { entryOf } from "./entry.js";
 import type { Flights, Landing } from "./flights.js";
 import type { CachePlan } from "./options.js";
@@ -76,4 +76,22 @@ export class Refresher {
     if (response.status < 500) await this.store.remove(key);
     return "alone";
   }
+}
+
+/** Fields that concern one client at one moment; a response for everybody must not depend on them. */
+const ofTheMoment = /^(?:if-.*|range|cache-control|pragma)$/;
+
+/** A copy of a request, for a response that is made after the client has got its own. */
+function detachedRequest(request: Request): Request {
+  const { body, method, path, search } = request.source;
+  const bytes = body === null ? null : Uint8Array.from(request.bytes());
+  const copy = new Request(derivedSource(request.source, { method, path, search, bytes, without: ofTheMoment }));
+  copy.bytesRead = bytes;
+  copy.host = request.host;
+  copy.pattern = request.pattern;
+  copy.paramNames = request.paramNames;
+  copy.paramValues = request.paramValues;
+  copy.routeBodyLimit = request.routeBodyLimit;
+  if (request.hasContext) Object.assign(copy.context, request.context);
+  return copy;
 }

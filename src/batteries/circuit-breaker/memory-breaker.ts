@@ -35,7 +35,6 @@ export class MemoryBreaker implements Breaker {
   constructor(
     private readonly policy: BreakerPolicy,
     private readonly onChange: (state: BreakerState) => void,
-    private readonly clock: () => number = () => performance.now(),
   ) {}
 
   admit(): Admission {
@@ -83,14 +82,14 @@ export class MemoryBreaker implements Breaker {
     this.#failures = 0;
     this.#successes = 0;
     this.#probes = 0;
-    if (state === "open") this.#openedAt = this.clock();
+    if (state === "open") this.#openedAt = performance.now();
     this.onChange(state);
   }
 
   /** Milliseconds for which the circuit stays open. */
   #remaining(): number {
     if (this.#state !== "open") return 0;
-    return Math.max(0, this.#openedAt + this.policy.resetMs - this.clock());
+    return Math.max(0, this.#openedAt + this.policy.resetMs - performance.now());
   }
 }
 

@@ -1,3 +1,4 @@
+import { capitalized } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { RouteDefinition } from "../../routing/definition.js";
 import { parsePattern } from "../../routing/pattern.js";
@@ -49,12 +50,12 @@ export function headingOf(id: string): string {
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .trim()
     .toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalized(words);
 }
 
 export function pascalCase(text: string): string {
   return text
     .split(/[^A-Za-z0-9]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .map(capitalized)
     .join("");
 }

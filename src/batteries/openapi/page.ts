@@ -1,6 +1,8 @@
-import { Response } from "../../http/response.js";
+import { pageResponse } from "../../http/page-response.js";
+import type { Response } from "../../http/response.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { escapeHtml } from "../../kit/pages/escape-html.js";
+import { htmlPage } from "../../kit/pages/html-page.js";
 import { relativeAddress } from "../../routing/pattern.js";
 
 /** One of the two user interfaces. */
@@ -113,42 +115,21 @@ export function documentationPage(ui: Interface, parts: PageParts): Response {
   const links = parts.others.map(
     ([title, path]) => `<a href="${escapeHtml(relativeAddress(parts.path, path))}">${title}</a>`,
   );
-  const response = Response.html(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(parts.title)}</title>
-<link rel="icon" href="data:,">
+  const head = `<link rel="icon" href="data:,">
 <style nonce="${nonce}">${pageStyle}</style>
-${styles.join("\n")}
-</head>
-<body>
-<nav class="pages">${links.join("")}</nav>
+${styles.join("\n")}`;
+  const body = `<nav class="pages">${links.join("")}</nav>
 <div id="ui"></div>
 <noscript>This page needs JavaScript. The document it shows: <a href="${address}">${address}</a></noscript>
 ${scripts.join("\n")}
-<script src="${folder}/start.js" nonce="${nonce}" data-openapi="${address}" data-nonce="${nonce}"></script>
-</body>
-</html>
-`);
-  response.addField("Content-Security-Policy", policyOf(ui, nonce, parts.origins));
-  response.addField("X-Content-Type-Options", "nosniff");
-  response.addField("Referrer-Policy", "no-referrer");
-  response.addField("Cache-Control", "no-store");
-  return response;
-}
-
-function policyOf(ui: Interface, nonce: string, origins: readonly string[]): string {
-  return [
+<script src="${folder}/start.js" nonce="${nonce}" data-openapi="${address}" data-nonce="${nonce}"></script>`;
+  return pageResponse(htmlPage(parts.title, head, body), [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
     ["style-src", `'nonce-${nonce}'`, ...ui.styleHashes].join(" "),
     "img-src 'self' data:",
-    `connect-src ${["'self'", ...origins].join(" ")}`,
-    "base-uri 'none'",
-    "form-action 'none'",
+    `connect-src ${["'self'", ...parts.origins].join(" ")}`,
     "frame-ancestors 'self'",
     ...ui.policy,
-  ].join("; ");
+  ]);
 }

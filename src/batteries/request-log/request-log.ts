@@ -103,8 +103,8 @@ const jsonRequestLine: RequestLine = (request, status, now) =>
   ) +
   pathAndStatus(request.path, status) +
   latency(request, now) +
-  (request.logFields === null ? "" : fieldsText(request.logFields)) +
-  trace(request) +
+  (request.logFields === null ? "" : escapeJson(`,${JSON.stringify(request.logFields).slice(1, -1)}`)) +
+  (request.serverSpan === null ? "" : `,"trace_id":"${request.serverSpan.traceId}"`) +
   client(request.ip, request.knownId);
 
 // Neighbouring lines often have the same pieces: requests of one client, or of one proxy, for one path, in one millisecond.
@@ -155,14 +155,6 @@ const errorHeads: Record<string, string> = headsOf("error");
 
 function headsOf(level: LineLevel): Record<string, string> {
   return Object.assign(Object.create(null), Object.fromEntries(methods.map((method) => [method, head(method, level)])));
-}
-
-function fieldsText(fields: Readonly<Record<string, string | number>>): string {
-  return escapeJson(`,${JSON.stringify(fields).slice(1, -1)}`);
-}
-
-function trace({ serverSpan }: Request): string {
-  return serverSpan === null ? "" : `,"trace_id":"${serverSpan.traceId}"`;
 }
 
 let lastIp = "";

@@ -1,4 +1,5 @@
 import type { OpenApiDocument } from "../../batteries/openapi/types.js";
+import { unicodeEscape } from "../../logging/escape.js";
 import { OperationTypes } from "./operations.js";
 import { runtime } from "./runtime.js";
 import { declaration, nodeOf, type TypeNames } from "./schema-types.js";
@@ -19,7 +20,7 @@ export function clientFile(document: OpenApiDocument): string {
     runtime,
   ];
   // Whatever reads the file, and in whatever encoding, reads the same.
-  return parts.join("\n").replace(/[^\n\x20-\x7e]/g, escaped);
+  return parts.join("\n").replace(/[^\n\x20-\x7e]/g, unicodeEscape);
 }
 
 /** Types have the names of their schemas, sorted. A name that means something else in the file gets a `_`. */
@@ -42,7 +43,3 @@ const reserved =
   "default delete do else enum export extends false finally for function if import in instanceof new return super switch this throw " +
   "true try typeof var while with implements interface let package private protected public static yield AsyncIterable Blob " +
   "Operations Sockets jsonStreams";
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { capitalized } from "../../kit/names.js";
 import { didYouMean } from "../../kit/suggest.js";
 import { ValueError } from "../../kit/value-error.js";
 import { appOption, findApp } from "../application.js";
@@ -63,7 +64,7 @@ function namesOf(name: string): Names {
     .toLowerCase()
     .split(/[^a-z\d]+/)
     .filter((word) => word !== "");
-  const pascal = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+  const pascal = words.map(capitalized).join("");
   return {
     kebab: words.join("-"),
     snake: words.join("_"),

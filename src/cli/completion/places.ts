@@ -2,7 +2,7 @@ import { type OptionSpecs, shownFlag } from "../arguments.js";
 import type { CommandTable } from "../command.js";
 
 /** A point of the command line at which a word can be completed: after `stoa`, after `stoa migrate`, after `stoa migrate make`. */
-export interface Place {
+export interface CompletionPoint {
   /** The commands before it, each with a space in front: ` migrate make`. */
   readonly path: string;
   readonly words: readonly Entry[];
@@ -21,11 +21,11 @@ export interface Flag extends Entry {
 }
 
 /** All places, from the declarations of the commands. */
-export async function placesOf(commands: CommandTable, common: OptionSpecs, path = ""): Promise<Place[]> {
+export async function placesOf(commands: CommandTable, common: OptionSpecs, path = ""): Promise<CompletionPoint[]> {
   const words = Object.entries(commands).map(([name, { summary }]) => ({ name, help: summary }));
   const flags = flagsOf({ help: common["help"]! });
   if (path === "") flags.push({ name: "--version", help: "show the version", short: undefined, value: "none" });
-  const places: Place[] = [{ path, words, flags }];
+  const places: CompletionPoint[] = [{ path, words, flags }];
   for (const [name, entry] of Object.entries(commands)) {
     const found = await entry.load();
     const below = `${path} ${name}`;

@@ -1,11 +1,11 @@
-import type { Entry, Flag, Place } from "./places.js";
+import type { CompletionPoint, Entry, Flag } from "./places.js";
 
 /** Scripts for shells, which hold the whole list: no program is started while someone types. */
-export const scripts: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish };
+export const scripts: Readonly<Record<string, (places: readonly CompletionPoint[]) => string>> = { bash, zsh, fish };
 
 /** A flag with a value leaves the word after it to the completion of file names. */
-function bash(places: readonly Place[]): string {
-  const words = ({ path, words, flags }: Place): string =>
+function bash(places: readonly CompletionPoint[]): string {
+  const words = ({ path, words, flags }: CompletionPoint): string =>
     `    ${quoted(path)}) words=${quoted([...words, ...flags].map(({ name }) => name).join(" "))} ;;`;
   return `
 _stoa() {
@@ -27,9 +27,9 @@ ${places.map(words).join("\n")}
 complete -o default -F _stoa stoa`;
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly CompletionPoint[]): string {
   const entry = ({ name, help }: Entry): string => `      ${quoted(`${name}:${help}`)}`;
-  const entries = ({ path, words, flags }: Place): string =>
+  const entries = ({ path, words, flags }: CompletionPoint): string =>
     `    ${quoted(path)}) entries=(\n${[...words, ...flags].map(entry).join("\n")}\n    ) ;;`;
   return `
 #compdef stoa
@@ -53,7 +53,7 @@ ${places.map(entries).join("\n")}
 if [[ "\${funcstack[1]}" == _stoa ]]; then _stoa "$@"; else compdef _stoa stoa; fi`;
 }
 
-function fish(places: readonly Place[]): string {
+function fish(places: readonly CompletionPoint[]): string {
   const line = (path: string, rest: string, help: string): string =>
     `complete -c stoa -n "__stoa_at '${path}'" ${rest} -d ${fishQuoted(help)}`;
   const values = { none: "", path: " -r -F", text: " -x" };
@@ -78,7 +78,7 @@ complete -c stoa -f
 ${lines.join("\n")}`;
 }
 
-function paths(places: readonly Place[], between = "|"): string {
+function paths(places: readonly CompletionPoint[], between = "|"): string {
   return places
     .filter(({ path }) => path !== "")
     .map(({ path }) => quoted(path))
@@ -86,7 +86,7 @@ function paths(places: readonly Place[], between = "|"): string {
 }
 
 /** Flags with a value. */
-function valued(places: readonly Place[]): string[] {
+function valued(places: readonly CompletionPoint[]): string[] {
   const isValued = ({ value }: Flag): boolean => value !== "none";
   return [...new Set(places.flatMap(({ flags }) => flags.filter(isValued).map(({ name }) => name)))];
 }

@@ -29,11 +29,9 @@ export const runOptions = {
   },
 } as const satisfies OptionSpecs;
 
-type RunCall = CommandCall<typeof databaseOptions & typeof runOptions>;
-
 /** Opens the database and runs a function with its migrator, which tells the terminal what it does. */
 export async function withMigrator<T>(
-  call: RunCall,
+  call: CommandCall<typeof databaseOptions & typeof runOptions>,
   run: (migrator: Migrator, database: Database) => Promise<T>,
 ): Promise<T> {
   const { options, terminal, signal } = call;

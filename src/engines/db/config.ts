@@ -8,7 +8,7 @@ import { overruled } from "../overruled.js";
 import type { DatabaseEngine } from "./database.js";
 import { isQueryLog, type QueryLogOptions, readQueryLog } from "./log/options.js";
 import { authMethods, parseRequireAuth } from "./require-auth.js";
-import { type Host, type ParsedUrl, parseDatabaseUrl } from "./url.js";
+import { type DatabaseServer, type ParsedUrl, parseDatabaseUrl } from "./url.js";
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 const sessionAttrs = ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"] as const;
@@ -20,7 +20,7 @@ export type SslMode = (typeof sslModes)[number];
 export type TargetSessionAttrs = (typeof sessionAttrs)[number];
 
 /** Opens the bytes to one server. */
-export type OpenStream = (server: Host) => Duplex | Promise<Duplex>;
+export type OpenStream = (server: DatabaseServer) => Duplex | Promise<Duplex>;
 
 const isAuthList: Check<string> = (value) =>
   typeof value === "string" && parseRequireAuth(value) !== null
@@ -137,7 +137,7 @@ export class DatabaseConfig extends Base {
   /** The folder of an embedded database; null for one in memory, or for a server. */
   readonly folder: string | null;
   /** The servers in the order in which they are tried; usually one. */
-  readonly hosts: readonly Host[];
+  readonly hosts: readonly DatabaseServer[];
   /** The replicas, each with all of its options. */
   declare readonly replicaConfigs: readonly DatabaseConfig[];
 
@@ -195,12 +195,12 @@ function parsedUrl(url: string | undefined): ParsedUrl {
 const emptyUrl: ParsedUrl = { engine: "postgres", folder: null, hosts: null, options: {} };
 
 /** A server, fit for a log. */
-export function addressOf({ host, port }: Host): string {
+export function addressOf({ host, port }: DatabaseServer): string {
   return host.startsWith("/") ? host : `${host}:${port}`;
 }
 
 /** The hosts of the fields, of the URL, or of the environment. */
-function hostsOf(options: Partial<Settings>, parsed: ParsedUrl): readonly Host[] {
+function hostsOf(options: Partial<Settings>, parsed: ParsedUrl): readonly DatabaseServer[] {
   if (options.host === undefined && parsed.hosts !== null && parsed.options["host"] === parsed.hosts[0]!.host) {
     return parsed.hosts.map(({ host, port }) => ({ host, port: options.port ?? port ?? fields.port.fallback }));
   }

@@ -8,11 +8,8 @@ import type { Pool } from "./pool/pool.js";
 export class Listeners {
   #source: { readonly engine: Engine; readonly pool: Pool } | null = null;
   readonly #handlers = new Map<string, Set<NotificationHandler>>();
-  readonly #logger: Logger | undefined;
 
-  constructor(logger: Logger | undefined) {
-    this.#logger = logger;
-  }
+  constructor(private readonly logger: Logger | undefined) {}
 
   attach(engine: Engine, pool: Pool): void {
     this.#source = { engine, pool };
@@ -57,7 +54,7 @@ export class Listeners {
     try {
       await handler(notification.payload, notification);
     } catch (error) {
-      this.#logger?.error("a handler of a database notification failed", { channel: notification.channel, error });
+      this.logger?.error("a handler of a database notification failed", { channel: notification.channel, error });
     }
   }
 }

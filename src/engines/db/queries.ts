@@ -24,13 +24,12 @@ const noParams: readonly unknown[] = [];
 
 /** The calls that run SQL, based on a method that runs one statement. */
 export abstract class BaseQueries implements Queries {
-  /** Cancels every call. */
-  protected readonly signal: AbortSignal | undefined;
   #sql: SqlTag | null = null;
 
-  constructor(signal: AbortSignal | undefined) {
-    this.signal = signal;
-  }
+  constructor(
+    /** Cancels every call. */
+    protected readonly signal: AbortSignal | undefined,
+  ) {}
 
   abstract readonly kind: QueriesKind;
   abstract get engine(): DatabaseEngine;

@@ -4,7 +4,6 @@ import type { Middleware } from "../../pipeline/middleware.js";
 
 /** The work of one request on the database: for the log of queries, and for reads that must see its own writes. */
 export class RequestWork {
-  readonly request: Request;
   /** True once a statement may have changed something, or no replica could be used: reads then go to the primary. */
   primaryOnly = false;
   /** The replica of the reads so far: another one could be behind it. */
@@ -14,9 +13,7 @@ export class RequestWork {
   /** The state of the log of queries for this request; null before its first statement. */
   tally: object | null = null;
 
-  constructor(request: Request) {
-    this.request = request;
-  }
+  constructor(readonly request: Request) {}
 }
 
 /** Made with the first application that needs it: in Node 20 an active storage costs every promise a little. */

@@ -3,7 +3,7 @@ import { camelCase } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 
 /** A server by its name, its address or the folder of its Unix socket. */
-export interface Host {
+export interface DatabaseServer {
   readonly host: string;
   readonly port: number;
 }
@@ -57,7 +57,7 @@ function parse(text: string): URL {
   try {
     return new URL(text);
   } catch {
-    throw malformed();
+    return malformed();
   }
 }
 
@@ -101,13 +101,11 @@ function parsePglite(text: string): ParsedUrl {
 }
 
 function decode(text: string): string {
-  const decoded = percentDecoded(text);
-  if (decoded === null) throw malformed();
-  return decoded;
+  return percentDecoded(text) ?? malformed();
 }
 
-function malformed(): ValueError {
-  return new ValueError(
+function malformed(): never {
+  throw new ValueError(
     "the database URL is not valid; special characters in user and password must be percent-encoded (encodeURIComponent)",
   );
 }

@@ -21,15 +21,13 @@ interface Queued {
 
 /** Collects calls. Their promises settle when the batch has been sent. */
 class BatchRunner implements CommandRunner {
-  readonly prefix: string;
-  readonly clustered: boolean;
   readonly calls: Queued[] = [];
   open = true;
 
-  constructor(prefix: string, clustered: boolean) {
-    this.prefix = prefix;
-    this.clustered = clustered;
-  }
+  constructor(
+    readonly prefix: string,
+    readonly clustered: boolean,
+  ) {}
 
   run<T>(
     name: string,

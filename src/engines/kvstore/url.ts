@@ -24,7 +24,7 @@ export function parseKvUrl(text: string): ParsedKvUrl {
   try {
     url = new URL(text);
   } catch {
-    throw malformed();
+    return malformed();
   }
   const secure = schemes.get(url.protocol);
   if (secure === undefined) {
@@ -50,13 +50,11 @@ export function parseKvUrl(text: string): ParsedKvUrl {
 }
 
 function decode(text: string): string {
-  const decoded = percentDecoded(text);
-  if (decoded === null) throw malformed();
-  return decoded;
+  return percentDecoded(text) ?? malformed();
 }
 
-function malformed(): ValueError {
-  return new ValueError(
+function malformed(): never {
+  throw new ValueError(
     "the URL of the key-value store is malformed: redis://user:password@host:6379/0, with special characters of the password escaped",
   );
 }

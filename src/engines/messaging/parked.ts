@@ -18,19 +18,16 @@ interface ParkedParts<Item> {
  * prefetch until the one in front has its result: others continue.
  */
 export class Parked<Item extends object> {
-  readonly #parts: ParkedParts<Item>;
   readonly #items = new Set<Item>();
   /** The messages in front, by key. */
   readonly #waiting = new Map<string, Item>();
   #bytes = 0;
 
-  constructor(parts: ParkedParts<Item>) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: ParkedParts<Item>) {}
 
   /** False if enough of them wait: a further one takes up room. */
   get hasRoom(): boolean {
-    return this.#parts.hasOwnLimits || (this.#items.size < most && this.#bytes < mostParkedBytes);
+    return this.parts.hasOwnLimits || (this.#items.size < most && this.#bytes < mostParkedBytes);
   }
 
   get size(): number {
@@ -40,14 +37,14 @@ export class Parked<Item extends object> {
   /** An item has come. */
   add(item: Item): void {
     if (this.#waiting.size === 0) return;
-    const key = this.#parts.keyOf(item);
+    const key = this.parts.keyOf(item);
     if (key !== null && this.#waiting.has(key)) this.#park(item);
   }
 
   /** The item waits for its next attempt. */
   wait(item: Item): void {
     this.#park(item);
-    const key = this.#parts.keyOf(item);
+    const key = this.parts.keyOf(item);
     if (key === null || this.#waiting.get(key) === item) return;
     this.#waiting.set(key, item);
     for (const other of this.#ofKey(key)) this.#park(other);
@@ -57,7 +54,7 @@ export class Parked<Item extends object> {
   settled(item: Item): void {
     if (this.#items.size === 0 && this.#waiting.size === 0) return;
     this.#unpark(item);
-    const key = this.#parts.keyOf(item);
+    const key = this.parts.keyOf(item);
     if (key === null || this.#waiting.get(key) !== item) return;
     this.#waiting.delete(key);
     for (const other of this.#ofKey(key)) this.#unpark(other);
@@ -70,19 +67,19 @@ export class Parked<Item extends object> {
   }
 
   *#ofKey(key: string): Generator<Item> {
-    for (const item of this.#parts.open()) if (this.#parts.keyOf(item) === key) yield item;
+    for (const item of this.parts.open()) if (this.parts.keyOf(item) === key) yield item;
   }
 
   #park(item: Item): void {
     if (this.#items.has(item) || !this.hasRoom) return;
     this.#items.add(item);
-    this.#bytes += this.#parts.bytesOf(item);
-    this.#parts.counted?.(item, 1);
+    this.#bytes += this.parts.bytesOf(item);
+    this.parts.counted?.(item, 1);
   }
 
   #unpark(item: Item): void {
     if (!this.#items.delete(item)) return;
-    this.#bytes -= this.#parts.bytesOf(item);
-    this.#parts.counted?.(item, -1);
+    this.#bytes -= this.parts.bytesOf(item);
+    this.parts.counted?.(item, -1);
   }
 }

@@ -39,16 +39,13 @@ export interface RequestsParts {
 
 /** The requests of this process to one broker that wait for their replies. */
 export class Requests {
-  readonly #parts: RequestsParts;
   readonly #pending = new Map<string, Pending>();
   #address: Promise<string> | null = null;
   /** Requests without a result, also those that wait until the way back is open. */
   #waiting = 0;
   #closed = false;
 
-  constructor(parts: RequestsParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: RequestsParts) {}
 
   async request(topic: Topic, value: unknown, given: RequestOptions = {}): Promise<unknown> {
     if (typeof given !== "object" || given === null) throw new ValueError(`options, not ${show(given)}`);
@@ -81,7 +78,7 @@ export class Requests {
       this.#pending.set(correlation, { topic, resolve, reject, timer });
     });
     // A publish that fails is the result; one that takes longer than the request is not waited for.
-    this.#parts.publish(topic, value, options, headers).catch((error) => this.#end(correlation)?.reject(error));
+    this.parts.publish(topic, value, options, headers).catch((error) => this.#end(correlation)?.reject(error));
     return reply;
   }
 
@@ -110,7 +107,7 @@ export class Requests {
   }
 
   async #listen(): Promise<string> {
-    const { broker } = this.#parts;
+    const { broker } = this.parts;
     if (broker.replies !== undefined) {
       broker.replies.receive = (record) => this.#receive(record);
       return broker.replies.address;
@@ -119,7 +116,7 @@ export class Requests {
       throw new MessagingError("UNSUPPORTED", `the ${broker.name} broker has no way back for replies`);
     }
     const topic = `${broker.defaultGroup}${replySuffix}`;
-    await this.#parts.listen(topic, (record) => this.#receive(record));
+    await this.parts.listen(topic, (record) => this.#receive(record));
     return topic;
   }
 

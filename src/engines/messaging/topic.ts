@@ -1,13 +1,13 @@
 import { checkedOptions } from "../../kit/config.js";
 import { type Check, is, show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
-import { type BodyOutput, type BodyValidator, isBodyValidator } from "../../validation/body-validator.js";
 import {
-  isStandardSchema,
-  type SchemaInput,
-  type SchemaOutput,
-  type StandardSchema,
-} from "../../validation/standard-schema.js";
+  type BodyOutput,
+  type BodyValidator,
+  isBodyValidator,
+  type OutputOf,
+} from "../../validation/body-validator.js";
+import { isStandardSchema, type SchemaInput, type StandardSchema } from "../../validation/standard-schema.js";
 import { type BrokerName, isBrokerName } from "./broker.js";
 import { codecOf } from "./codec.js";
 
@@ -47,8 +47,6 @@ export interface TopicOptions<In> {
 
 /** The type of the values that a schema accepts. */
 export type InputOf<S> = S extends StandardSchema ? SchemaInput<S> : BodyOutput<S>;
-/** The type of the values that a schema produces. */
-export type OutputOf<S> = S extends StandardSchema ? SchemaOutput<S> : BodyOutput<S>;
 
 const schemaOption: Check = (value) =>
   isSchema(value) ? undefined : "a schema (zod, valibot, arktype ...) or a model";

@@ -71,7 +71,7 @@ export async function checkOutgoing(
   value: unknown,
   body: Uint8Array,
 ): Promise<void> {
-  await validate(topic, schema, value, body);
+  await checkIncoming(topic, schema, value, body);
 }
 
 /** The value of a received message, decoded and as its schema produces it. */
@@ -88,11 +88,12 @@ export async function readValue(
 }
 
 /** The value of a received message as its schema produces it. */
-export function checkIncoming(topic: string, schema: ValueSchema, value: unknown, body: Uint8Array): Promise<unknown> {
-  return validate(topic, schema, value, body);
-}
-
-async function validate(topic: string, schema: ValueSchema, value: unknown, body: Uint8Array): Promise<unknown> {
+export async function checkIncoming(
+  topic: string,
+  schema: ValueSchema,
+  value: unknown,
+  body: Uint8Array,
+): Promise<unknown> {
   if (isBodyValidator(schema)) {
     const result = await schema[bodyValidatorSymbol](body);
     if (result.issues) throw new InvalidValueError(topic, result.issues);

@@ -56,17 +56,14 @@ export function objectWith<T extends object>(checks: { readonly [K in keyof T]-?
 
 /** The calls of a worker to a state in the supervisor. */
 export class Caller<Service extends CallService<unknown>, C = NonNullable<Service[typeof types]>> {
-  readonly #link: SupervisorLink;
-  readonly #service: string;
-
-  constructor(link: SupervisorLink, service: string) {
-    this.#link = link;
-    this.#service = service;
-  }
+  constructor(
+    private readonly link: SupervisorLink,
+    private readonly service: string,
+  ) {}
 
   /** `weight` is the size of the message, if it can be large. */
   async ask<K extends keyof C>(name: K, args: ArgumentsOf<C[K]>, weight?: number): Promise<ResultOf<C[K]>> {
-    return (await this.#link.ask(this.#service, [name, ...args], weight)) as ResultOf<C[K]>;
+    return (await this.link.ask(this.service, [name, ...args], weight)) as ResultOf<C[K]>;
   }
 
   /** Calls back before the next message of the supervisor is handled, which a promise would not. */
@@ -75,10 +72,10 @@ export class Caller<Service extends CallService<unknown>, C = NonNullable<Servic
     args: ArgumentsOf<C[K]>,
     settle: (error: Error | null, result: ResultOf<C[K]>) => void,
   ): void {
-    this.#link.request(this.#service, [name, ...args], settle as (error: Error | null, result: unknown) => void);
+    this.link.request(this.service, [name, ...args], settle as (error: Error | null, result: unknown) => void);
   }
 
   tell<K extends keyof C>(name: K, ...args: ArgumentsOf<C[K]>): void {
-    this.#link.tell(this.#service, [name, ...args]);
+    this.link.tell(this.service, [name, ...args]);
   }
 }

@@ -39,26 +39,22 @@ export class SupervisedBreakerStore implements BreakerStore {
 }
 
 class SupervisedBreaker implements Breaker {
-  readonly #circuits: Circuits;
-  readonly #index: number;
-  readonly #policy: BreakerPolicy;
-  readonly #onChange: OnChange;
   /** The pass of a closed circuit; null while it is not known to be closed. */
   #pass: Admission | null = null;
   #hasFailures = true;
   #openUntil = 0;
 
-  constructor(circuits: Circuits, index: number, policy: BreakerPolicy, onChange: OnChange) {
-    this.#circuits = circuits;
-    this.#index = index;
-    this.#policy = policy;
-    this.#onChange = onChange;
-  }
+  constructor(
+    private readonly circuits: Circuits,
+    private readonly index: number,
+    private readonly policy: BreakerPolicy,
+    private readonly onChange: OnChange,
+  ) {}
 
   join(): void {
     this.#pass = null;
     this.#openUntil = 0;
-    this.#circuits.request("join", [this.#index, this.#policy], (error, view) => {
+    this.circuits.request("join", [this.index, this.policy], (error, view) => {
       if (error === null) this.learn(view);
     });
   }
@@ -84,17 +80,17 @@ class SupervisedBreaker implements Breaker {
   }
 
   snapshot(): Promise<BreakerSnapshot> {
-    return this.#circuits.ask("snapshot", [this.#index]);
+    return this.circuits.ask("snapshot", [this.index]);
   }
 
   async #ask(): Promise<Admission> {
-    const [changes, ticket, waitMs] = await this.#circuits.ask("admit", [this.#index]);
-    for (const state of changes) this.#onChange(state);
+    const [changes, ticket, waitMs] = await this.circuits.ask("admit", [this.index]);
+    for (const state of changes) this.onChange(state);
     return { ticket, waitMs };
   }
 
   async #report(ticket: number, outcome: Outcome): Promise<void> {
-    const changes = await this.#circuits.ask("report", [this.#index, ticket, outcome]);
-    for (const state of changes) this.#onChange(state);
+    const changes = await this.circuits.ask("report", [this.index, ticket, outcome]);
+    for (const state of changes) this.onChange(state);
   }
 }

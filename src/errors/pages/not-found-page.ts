@@ -1,5 +1,6 @@
 import type { Request } from "../../http/request.js";
 import { escapeHtml } from "../../kit/pages/escape-html.js";
+import { htmlPage } from "../../kit/pages/html-page.js";
 import { pageStyle } from "./page-style.js";
 
 /** A route as the page lists it. */
@@ -38,17 +39,8 @@ export function pageOf(
     readonly status: number;
   },
 ): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(page.title)}</title>
-<style>${pageStyle}</style>
-</head>
-<body>
-<header>
+  const head = `<meta name="robots" content="noindex">\n<style>${pageStyle}</style>`;
+  const body = `<header>
 <div class="wide">
 <p class="where"><span class="status">${page.status}</span> <span class="method">${escapeHtml(page.method)}</span> <span class="path">${escapeHtml(page.path)}</span></p>
 <h1>${escapeHtml(page.heading)}</h1>
@@ -58,10 +50,8 @@ export function pageOf(
 <main class="wide">
 ${page.main}
 </main>
-<footer class="wide">Shown because debug is on. With debug off the response is ${page.otherwise}</footer>
-</body>
-</html>
-`;
+<footer class="wide">Shown because debug is on. With debug off the response is ${page.otherwise}</footer>`;
+  return htmlPage(page.title, head, body);
 }
 
 function row({ methods, path, summary }: ListedRoute): string {

@@ -1,9 +1,9 @@
 import { type Bytes, runEnd } from "../body/byte-runs.js";
 
 /** Masks and values for `runEnd`. Under the first one the characters `:;<=>?` are digits too: none follows a number. */
-const asDigits = 0xf0f0f0f0 | 0;
+export const asDigits = 0xf0f0f0f0 | 0;
 const exactly = -1;
-const zeros = 0x30303030;
+export const zeros = 0x30303030;
 
 export const point = 0x2e;
 export const plus = 0x2b;

@@ -14,7 +14,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw httpError("EMPTY_BODY");
   const text = strictTextOf(bytes);
   if (text === null) throw httpError("MALFORMED_JSON", "The body is not valid UTF-8.");
-  const found = findForbidden(bytes);
+  const found = findForbidden(bytes, text);
   if (found === "depth") throw httpError("MALFORMED_JSON", tooDeep);
   let value: unknown;
   try {

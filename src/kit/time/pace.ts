@@ -3,17 +3,14 @@ const interval = 10_000;
 
 /** Paces log lines about what clients do: at most one in ten seconds, whatever they send. */
 export class Pace {
-  readonly #now: () => number;
   #lastAt = Number.NEGATIVE_INFINITY;
   #left = 0;
 
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** The fields of a line that may be written: the number of those left out before it. Null for one that is left out. */
   next(): { readonly not_logged?: number } | null {
-    const now = this.#now();
+    const now = this.now();
     if (now - this.#lastAt < interval) {
       this.#left++;
       return null;

@@ -1,11 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkedOptions } from "../../kit/config.js";
-import { is, show } from "../../kit/options.js";
 import { MigrationError } from "../errors.js";
+import { readDefinition } from "../migration.js";
 import type { Migration, MigrationDefinition } from "../operation.js";
-import { isOperation } from "../operations/define.js";
 import { checksumOf } from "./checksum.js";
 import { exportsOf, importModule } from "./import-module.js";
 
@@ -51,20 +49,6 @@ export function readMigration(name: string, given: unknown, source = `migration 
 function folderOf(directory: string | URL): string {
   return directory instanceof URL || directory.startsWith("file:") ? fileURLToPath(directory) : directory;
 }
-
-const readDefinition = checkedOptions<MigrationDefinition>({
-  dependsOn: is.strings,
-  replaces: is.strings,
-  transaction: is.boolean,
-  assured: is.text,
-  operations: (value) => {
-    if (!Array.isArray(value)) return "a list of operations";
-    const wrong = value.find((item) => !isOperation(item));
-    return wrong === undefined
-      ? undefined
-      : `a list of operations, each made by a call of \`op\`: ${show(wrong)} is none`;
-  },
-});
 
 /** The files by the names of their migrations, in order. */
 async function filesOf(folder: string): Promise<[name: string, file: string][]> {

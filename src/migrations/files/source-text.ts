@@ -7,7 +7,7 @@ import { isOperation } from "../operations/define.js";
 /** Code for an operation that cannot be told as data; undefined for any other. */
 export type CodeOf = (operation: Operation) => string | undefined;
 
-export interface Place {
+export interface TextPosition {
   /** The spaces in front of the line on which it begins. */
   readonly indent: number;
   /** The characters in front of it on that line, the spaces included. */
@@ -21,7 +21,7 @@ export interface Place {
 const width = 120;
 
 /** A value as an expression that begins at a place: on one line where that fits. */
-export function sourceText(value: unknown, place: Place, codeOf: CodeOf): string {
+export function sourceText(value: unknown, place: TextPosition, codeOf: CodeOf): string {
   const line = oneLine(value, place.tall ?? 0, codeOf);
   if (line !== undefined && place.lead + line.length + place.trail <= width) return line;
   if (isOperation(value)) return callText(value, place, codeOf);
@@ -40,7 +40,7 @@ export function sourceText(value: unknown, place: Place, codeOf: CodeOf): string
 function block(
   brackets: readonly [string, string],
   items: readonly (readonly [prefix: string, value: unknown])[],
-  { indent, tall = 0 }: Place,
+  { indent, tall = 0 }: TextPosition,
   codeOf: CodeOf,
 ): string {
   const inner = indent + 2;
@@ -52,7 +52,7 @@ function block(
 }
 
 /** A call whose last argument is opened on its line, or else with its arguments on a line each. */
-function callText(operation: Operation, place: Place, codeOf: CodeOf): string {
+function callText(operation: Operation, place: TextPosition, codeOf: CodeOf): string {
   const code = codeOf(operation);
   if (code !== undefined) return code;
   const [name, ...args] = operation.source;

@@ -38,7 +38,7 @@ export function addColumn(table: string, name: string, column: ColumnState, opti
       return withTable(before, table, { ...target, columns: put(target.columns, name, state) });
     },
     up: () => filledColumn(table, name, state, fill),
-    down: () => [dropColumnSql(table, name)],
+    down: () => [`ALTER TABLE ${sqlName(table)} DROP COLUMN ${quote(name)}`],
   });
 }
 
@@ -169,10 +169,6 @@ function checkFill(owner: string, column: ColumnState, fill: string | undefined)
 
 function checkNewColumn(name: string, table: TableState, column: string): void {
   if (has(table.columns, column)) throw new MigrationError(`${name} already has a column '${column}'`);
-}
-
-function dropColumnSql(table: string, name: string): string {
-  return `ALTER TABLE ${sqlName(table)} DROP COLUMN ${quote(name)}`;
 }
 
 function renameColumnSql(table: string, from: string, to: string): string {

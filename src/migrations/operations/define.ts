@@ -2,7 +2,7 @@ import type { SchemaState } from "../../orm/schema/state.js";
 import type { Operation, Step } from "../operation.js";
 
 /** The parts of an operation. The functions for its statements get the states before and after it. */
-export interface Parts {
+export interface OperationParts {
   readonly source: readonly [name: string, ...args: unknown[]];
   readonly description: string;
   /** False when PostgreSQL refuses it in a transaction. */
@@ -13,7 +13,7 @@ export interface Parts {
   down(before: SchemaState, after: SchemaState): readonly Step[] | undefined;
 }
 
-export function define(parts: Parts): Operation {
+export function define(parts: OperationParts): Operation {
   return {
     description: parts.description,
     transactional: parts.transactional !== false,
@@ -32,7 +32,7 @@ export function isOperation(value: unknown): value is Operation {
 }
 
 /** Removes absent arguments at the end. */
-function withoutAbsent(source: Parts["source"]): Parts["source"] {
+function withoutAbsent(source: OperationParts["source"]): OperationParts["source"] {
   const [name, ...args] = source;
   while (args.length > 0 && isAbsent(args.at(-1))) args.pop();
   return [name, ...args];

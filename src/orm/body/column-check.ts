@@ -4,6 +4,7 @@ import { intervalCheck } from "./checks/interval.js";
 import { bigIntegerCheck, booleanCheck, decimalCheck, floatCheck, integerCheck } from "./checks/numbers.js";
 import { bytesCheck, enumCheck, textCheck, uuidCheck } from "./checks/text.js";
 import { arrayCheck, customCheck, jsonCheck, notNull } from "./checks/values.js";
+import { toDouble, withDoubles } from "./exact-numbers.js";
 import { type Check, Refusal } from "./refusal.js";
 
 /** The check of a column's values in JSON. */
@@ -16,7 +17,7 @@ export interface ColumnCheck {
 }
 
 export function columnCheck(type: ColumnType): ColumnCheck {
-  const read = checkFor(type);
+  const read = rounded(type.kind, checkFor(type));
   const { rule } = type;
   const check: Check =
     rule === undefined
@@ -29,7 +30,14 @@ export function columnCheck(type: ColumnType): ColumnCheck {
   return { check, onNull: onNull as Refusal, exact: isExact(type) };
 }
 
-const nothing = { nulls: false, overflow: false, limit: 1 };
+const nothing = { nulls: false, overflow: false, exact: false, limit: 1 };
+
+/** Long numbers are doubles for a check that has no use for their digits: each when it is checked, as most may not be. */
+function rounded(kind: ColumnType["kind"], check: Check): Check {
+  if (kind === "array" || kind === "bigInt" || kind === "decimal") return check;
+  const convert = kind === "json" || kind === "custom" ? withDoubles : toDouble;
+  return (value, body) => check(body.exact ? convert(value) : value, body);
+}
 
 function checkFor(type: ColumnType): Check {
   switch (type.kind) {

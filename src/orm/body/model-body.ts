@@ -3,7 +3,7 @@ import type { BodyResult } from "../../validation/body-validator.js";
 import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
 import { type ColumnCheck, columnCheck } from "./column-check.js";
-import { givenTo, type JsonBody, readJsonBody } from "./json-body.js";
+import { type JsonBody, readJsonBody } from "./json-body.js";
 import { Refusal } from "./refusal.js";
 
 /**
@@ -83,7 +83,7 @@ export function readFields(fields: readonly BodyField[], body: JsonBody): BodyRe
       if (field.missing) (issues ??= []).push(field.missing);
       continue;
     }
-    const given = givenTo(field, value[key], body);
+    const given = value[key];
     const result = given === null ? (field.nullable ? null : field.onNull) : field.check(given, body);
     if (result instanceof Refusal) issues = [...(issues ?? []), ...issuesOf([key], result)];
     else values[field.attribute] = result;

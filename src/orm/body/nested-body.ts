@@ -1,3 +1,4 @@
+import { capitalized } from "../../kit/names.js";
 import { show } from "../../kit/options.js";
 import { isRecord } from "../../kit/own-property.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -13,7 +14,7 @@ import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { JsonSchema } from "../../validation/json-schema.js";
 import type { ModelMeta, RelationMeta } from "../meta.js";
 import { columnCheck } from "./column-check.js";
-import { givenTo, type JsonBody, readJsonBody } from "./json-body.js";
+import { type JsonBody, readJsonBody } from "./json-body.js";
 import {
   type BodyField,
   bodyFields,
@@ -138,7 +139,7 @@ function itemReader(relation: RelationMeta, read: ReadRow): ReadRow {
       found.issues.push(noObject(relation.target, loc));
       return null;
     }
-    const result = key.check(givenTo(key, body.value, body), body);
+    const result = key.check(body.value, body);
     if (result instanceof Refusal) for (const issue of issuesOf(loc, result)) found.issues.push(issue);
     return result;
   };
@@ -152,7 +153,7 @@ interface Allowed {
 
 /** The JSON Schema of a body with related rows. */
 function nestedSchema(allowed: Allowed): NamedJsonSchema {
-  const names = [...allowed.relations.keys()].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  const names = [...allowed.relations.keys()].map(capitalized);
   return { name: `${allowed.meta.name}With${names.join("And")}`, schema: rowSchema(allowed, undefined) };
 }
 

@@ -26,6 +26,8 @@ export interface BodyTraits {
   readonly nulls: boolean;
   /** True if the body may contain a number too large for a double. */
   readonly overflow: boolean;
+  /** True if its long numbers are texts, see `numberText`. */
+  readonly exact: boolean;
   /** The most problems that are reported. */
   readonly limit: number;
 }

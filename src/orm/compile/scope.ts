@@ -6,13 +6,7 @@ import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
 
 /** A table in a statement, with the tables joined to it. Names are resolved only here. */
 export class Scope {
-  readonly meta: ModelMeta;
   readonly alias: string;
-  /** The scope of the query around a subquery. */
-  readonly outer: Scope | null;
-  readonly annotations: Readonly<Record<string, ExpressionNode>>;
-  /** True if there may be no row, because a relation on the path can lead to none. */
-  readonly optional: boolean;
   /** True if rows are grouped: aggregates of to-many relations then join them instead of using a subquery each. */
   grouped = false;
   /** True if the rows come from a subquery that has no columns except the annotations. */
@@ -30,18 +24,16 @@ export class Scope {
   #joins = "";
 
   constructor(
-    meta: ModelMeta,
+    readonly meta: ModelMeta,
     nextAlias: () => string,
-    outer: Scope | null = null,
-    annotations: Readonly<Record<string, ExpressionNode>> = {},
+    /** The scope of the query around a subquery. */
+    readonly outer: Scope | null = null,
+    readonly annotations: Readonly<Record<string, ExpressionNode>> = {},
     parent: Scope | null = null,
-    optional = false,
+    /** True if there may be no row, because a relation on the path can lead to none. */
+    readonly optional: boolean = false,
   ) {
-    this.meta = meta;
     this.alias = nextAlias();
-    this.outer = outer;
-    this.annotations = annotations;
-    this.optional = optional;
     this.#nextAlias = nextAlias;
     this.#root = parent ? parent.#root : this;
     if (parent) this.timeZone = parent.timeZone;

@@ -101,7 +101,7 @@ function mayAddLimit({ entries, limits }: Cache, general: string): boolean {
 export type Lookup = Extract<ConditionNode, { type: "lookup" }>;
 
 /** What the statements of a shape differ in. */
-interface Parts {
+interface ShapeValues {
   readonly lookups: Lookup[];
   /** The limit of the query, and of the queries inside it. */
   readonly limits: (number | null)[];
@@ -123,7 +123,7 @@ function valueAt(place: number, query: Query, lookups: readonly Lookup[]): unkno
 }
 
 /** A text that is the same for queries with the same statement; null for queries that are not cached. */
-function shapeOf(query: Query, parts: Parts): string | null {
+function shapeOf(query: Query, parts: ShapeValues): string | null {
   if (query.combined || query.lock || query.empty || query.sources.length > 0) return null;
   for (const _ in query.annotations) return null;
   parts.limits.push(query.limit);
@@ -159,7 +159,7 @@ function shapeOf(query: Query, parts: Parts): string | null {
 }
 
 /** Prefetched rows that are not part of the statement can only change the columns that are loaded. */
-function prefetchShape({ relation, query, nested, as }: PrefetchNode, parts: Parts): string | null {
+function prefetchShape({ relation, query, nested, as }: PrefetchNode, parts: ShapeValues): string | null {
   let shape = `\np${relation}`;
   if (!parts.nested) return shape;
   if (as !== undefined) shape += `\na${as}`;

@@ -7,7 +7,7 @@ export interface OrderTerm {
   readonly tail: string;
 }
 
-interface Parts {
+interface InnerSelect {
   readonly list: readonly string[];
   readonly names: readonly string[] | undefined;
   readonly order: readonly OrderTerm[];
@@ -21,7 +21,7 @@ interface Parts {
  * A SELECT around the rows of a query, for two cases that one SELECT cannot express: a condition on a window function, which
  * is computed after WHERE, and DISTINCT with an order by values that are not selected.
  */
-export function wrappedSelect(query: Query, { list, names, order, conditions, tables }: Parts): string {
+export function wrappedSelect(query: Query, { list, names, order, conditions, tables }: InnerSelect): string {
   if (query.lock !== null)
     throw new FieldError("forUpdate() cannot lock rows that are filtered by a window or made distinct");
   if (conditions.length > 0 && query.distinct !== false)

@@ -55,11 +55,7 @@ export interface Expression<T = unknown, Paths extends string = never, X = never
  * it.
  */
 export class Expression<T = unknown, Paths extends string = never, X = never> {
-  readonly node: ExpressionNode;
-
-  constructor(node: ExpressionNode) {
-    this.node = node;
-  }
+  constructor(readonly node: ExpressionNode) {}
 
   plus<O extends Operand>(other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {
     return this.#binary("+", other);
@@ -136,11 +132,7 @@ export interface Ordering<Paths extends string = never, X = never> extends Uses<
 
 // biome-ignore lint/correctness/noUnusedVariables: the interface above uses them.
 export class Ordering<Paths extends string = never, X = never> {
-  readonly node: OrderNode;
-
-  constructor(node: OrderNode) {
-    this.node = node;
-  }
+  constructor(readonly node: OrderNode) {}
 }
 
 export declare const rowType: unique symbol;

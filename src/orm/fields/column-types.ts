@@ -236,16 +236,14 @@ export function array(item: ColumnType): ColumnType {
     ...(decodeItem ? { decode: (value: unknown) => deep(value, decodeItem) } : {}),
     ...(toJson ? { toJson: (value: unknown) => deep(value, toJson) } : {}),
     ...(jsonSql ? { jsonSql: (column: string) => eachItem(column, jsonSql) } : {}),
-    ...(plain ? {} : { selectSql: (column: string) => textArray(column, item) }),
+    ...(plain
+      ? {}
+      : { selectSql: (column: string) => (item.selectSql ? eachItem(column, item.selectSql) : `${column}::text[]`) }),
   };
 }
 
 export function innermost(item: ColumnType): ColumnType {
   return item.item === undefined ? item : innermost(item.item);
-}
-
-function textArray(column: string, item: ColumnType): string {
-  return item.selectSql ? eachItem(column, item.selectSql) : `${column}::text[]`;
 }
 
 function eachItem(column: string, change: (item: string) => string): string {

@@ -54,10 +54,8 @@ export interface Declaration {
 }
 
 export class Meta implements ModelMeta {
-  readonly table: string;
   readonly schema: string | undefined;
   readonly sqlName: string;
-  readonly columns: readonly ColumnMeta[];
   readonly primaryKey: readonly ColumnMeta[];
   readonly indexes: readonly IndexMeta[];
   readonly checks: readonly CheckMeta[];
@@ -66,7 +64,6 @@ export class Meta implements ModelMeta {
   readonly ordering: readonly string[];
   readonly comment: string | undefined;
   readonly managed: boolean;
-  readonly view: ViewMeta | undefined;
   readonly renamedFrom: string | undefined;
   readonly automatic: boolean = false;
   model: ModelConstructor;
@@ -78,18 +75,16 @@ export class Meta implements ModelMeta {
   readonly #reverses = new Map<string, string>();
 
   constructor(
-    table: string,
-    columns: readonly ColumnMeta[],
+    readonly table: string,
+    readonly columns: readonly ColumnMeta[],
     specs: ReadonlyMap<string, FieldSpec>,
     checks: readonly CheckMeta[],
     options: Partial<ModelOptions>,
-    view: ViewMeta | undefined,
+    readonly view: ViewMeta | undefined,
     base: ModelConstructor,
   ) {
-    this.table = table;
     this.schema = options.schema;
     this.sqlName = qualified(options.schema, table);
-    this.columns = columns;
     this.#specs = specs;
     this.#nameColumns();
     this.primaryKey = this.#findPrimaryKey(options.primaryKey);
@@ -98,7 +93,6 @@ export class Meta implements ModelMeta {
     this.checks = [...checks, ...(options.checks ?? []).map((check, index) => namedCheck(table, check, index))];
     this.comment = options.comment;
     this.managed = options.managed !== false;
-    this.view = view;
     this.renamedFrom = options.renamedFrom;
     this.model = base;
     this.#base = base;

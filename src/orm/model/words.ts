@@ -1,3 +1,5 @@
+import { capitalized } from "../../kit/names.js";
+
 /** English words in the names of tables and columns. */
 
 /** The words of a name in lower case: the same two for `created_at`, `createdAt` and `Created At`. Marks on letters are removed, other letters outside ASCII are dropped. */
@@ -14,7 +16,7 @@ export function wordsOf(name: string): string[] {
 }
 
 export function pascalCase(words: readonly string[]): string {
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+  return words.map(capitalized).join("");
 }
 
 export function camelWords(words: readonly string[]): string {

@@ -13,14 +13,14 @@ import { runHooks } from "../run/hooks.js";
 import { insert } from "../run/persist.js";
 import { setCreated, setRelated, stateOf, type Values } from "../run/state.js";
 import { keepStates } from "../run/undo.js";
-import { joinRows, type Link, linkTo, type Place } from "./join-rows.js";
+import { joinRows, type Link, linkTo, type WriteTarget } from "./join-rows.js";
 import { at, located, type Placed } from "./located.js";
-import { type Given, type Item, isInstance, join, type Parts, partsOf } from "./parts.js";
+import { type Given, type Item, isInstance, join, partsOf, type RowParts } from "./parts.js";
 
 /** Values that contain themselves would never end. */
 const maxDepth = 20;
 
-interface Run extends Place {
+interface Run extends WriteTarget {
   /** True if the hooks of each instance are called, as `create` does. */
   readonly hooks: boolean;
   /** All instances that were inserted, in order. */
@@ -86,7 +86,7 @@ async function insertLevel(meta: ModelMeta, given: readonly Given[], run: Run, d
 }
 
 /** Inserts the rows that the rows of a level refer to, and puts them in the place of their values. */
-async function insertBefore(meta: ModelMeta, parts: readonly Parts[], run: Run, depth: number): Promise<void> {
+async function insertBefore(meta: ModelMeta, parts: readonly RowParts[], run: Run, depth: number): Promise<void> {
   const keys = new Set(parts.flatMap(({ before }) => [...before.keys()]));
   for (const key of keys) {
     const { target } = meta.column(key)?.reference ?? meta.relations.get(key)!;
@@ -115,7 +115,7 @@ async function insertRows(meta: ModelMeta, rows: readonly Placed[], run: Run): P
   for (const instance of instances) run.made.push(instance);
 }
 
-function relationsOf(parts: readonly Parts[]): Set<RelationMeta> {
+function relationsOf(parts: readonly RowParts[]): Set<RelationMeta> {
   return new Set(parts.flatMap(({ after }) => [...after.keys()]));
 }
 

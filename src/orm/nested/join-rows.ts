@@ -18,7 +18,7 @@ export interface Link {
   readonly item: Item;
 }
 
-export interface Place {
+export interface WriteTarget {
   /** The transaction. */
   readonly db: Queries;
   /** The database of the instances, which outlive the transaction. */
@@ -30,7 +30,7 @@ export async function joinRows(
   relation: RelationMeta,
   links: readonly Link[],
   rows: readonly (object | null)[],
-  { db, home }: Place,
+  { db, home }: WriteTarget,
 ): Promise<void> {
   if (links.length === 0) return;
   for (const { item } of links) {
@@ -43,7 +43,11 @@ export async function joinRows(
 }
 
 /** Sets the foreign key of instances that were given. */
-async function claimInstances(relation: RelationMeta, links: readonly Link[], { db, home }: Place): Promise<void> {
+async function claimInstances(
+  relation: RelationMeta,
+  links: readonly Link[],
+  { db, home }: WriteTarget,
+): Promise<void> {
   const { target, targetColumns } = relation;
   const saved: object[] = [];
   for (const { owner, item } of links) {

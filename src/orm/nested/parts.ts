@@ -17,7 +17,7 @@ export type Item =
   | { readonly type: "key"; readonly key: unknown; readonly path: string };
 
 /** The values of a new row, divided by the moment at which they are written. */
-export interface Parts {
+export interface RowParts {
   /** Columns, and relations by key or instance. */
   readonly own: Values;
   /** Rows that must exist before this one, because it refers to them. */
@@ -37,7 +37,7 @@ export function hasRelated(meta: ModelMeta, values: object): boolean {
   return false;
 }
 
-export function partsOf(meta: ModelMeta, { values, path }: Given): Parts {
+export function partsOf(meta: ModelMeta, { values, path }: Given): RowParts {
   const own: Values = {};
   const before = new Map<string, Given>();
   const after = new Map<RelationMeta, readonly Item[]>();

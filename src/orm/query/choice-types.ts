@@ -2,6 +2,7 @@
 
 import type { FieldsOf, KeyAttribute, PrimaryKeyNames, RelationNames, ToOneNames } from "../fields/types.js";
 import type { ColumnName } from "./path-types.js";
+import type { TailOf } from "./row-types.js";
 
 /** A field of the rows, or of related rows that are loaded. Otherwise the names that exist, which editors suggest. */
 export type CheckedField<M, Row, Path> =
@@ -49,11 +50,10 @@ type LoadedKeys<M, Row> =
 type Changed<Row, Without, Nested extends string, Choice> = [Nested] extends [never]
   ? Omit<Row, Without & PropertyKey>
   : {
-      [P in Exclude<keyof Row, Without>]: P extends Heads<Nested> ? Related<Row[P], Tails<Nested, P>, Choice> : Row[P];
+      [P in Exclude<keyof Row, Without>]: P extends Heads<Nested> ? Related<Row[P], TailOf<Nested, P>, Choice> : Row[P];
     };
 
 type Heads<Path extends string> = Path extends `${infer Head}__${string}` ? Head : never;
-type Tails<Path extends string, Head extends string> = Path extends `${Head}__${infer Tail}` ? Tail : never;
 
 type Related<Value, K extends string, Choice> = Value extends readonly (infer Item)[]
   ? Chosen<Item, K, Choice>[]

@@ -35,11 +35,8 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
 {
   declare readonly [rowType]: Row;
   declare readonly [outerPaths]: OuterOf<A>;
-  readonly query: Query;
 
-  constructor(query: Query) {
-    this.query = query;
-  }
+  constructor(readonly query: Query) {}
 
   get [querysetMark](): true {
     return true;

@@ -162,7 +162,7 @@ export type WithRelated<M, Row, Path extends string> = {
 
 type HeadOf<Path extends string> = Path extends `${infer Head}__${string}` ? Head : Path;
 /** The rest of the paths that begin with a name. */
-type TailOf<Path extends string, Head extends string> = Path extends `${Head}__${infer Tail}` ? Tail : never;
+export type TailOf<Path extends string, Head extends string> = Path extends `${Head}__${infer Tail}` ? Tail : never;
 
 type LoadedRelation<F, Name extends string, Rest extends string> = Name extends keyof F
   ? KindOf<F[Name]> extends "toMany"

@@ -10,20 +10,17 @@ export interface Lazy<T> extends PromiseLike<T> {
 }
 
 export class LazyRelation implements PromiseLike<unknown> {
-  readonly #instance: object;
-  readonly #relation: RelationMeta;
-
-  constructor(instance: object, relation: RelationMeta) {
-    this.#instance = instance;
-    this.#relation = relation;
-  }
+  constructor(
+    private readonly instance: object,
+    private readonly relation: RelationMeta,
+  ) {}
 
   // biome-ignore lint/suspicious/noThenProperty: the relation is loaded by awaiting it.
   then<A = unknown, B = never>(
     onFulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    return loadLazily(this.#instance, this.#relation).then(onFulfilled, onRejected);
+    return loadLazily(this.instance, this.relation).then(onFulfilled, onRejected);
   }
 
   /** Omits a relation that is not loaded: a promise would be `{}` in JSON. */

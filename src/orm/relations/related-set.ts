@@ -64,12 +64,12 @@ export class RelatedSet<M> extends QuerySet<M> {
   override async create(this: this & Stored<M>, values: Partial<NestedInput<M>>): Promise<M> {
     const { through } = this.#relation;
     if (through) {
-      const made = await super.create(values as NestedInput<M>);
+      const made = await super.create(values as never);
       await this.add(made);
       return made;
     }
     this.#forget();
-    return super.create({ ...values, ...this.#link() } as unknown as NestedInput<M>);
+    return super.create({ ...values, ...this.#link() } as never);
   }
 
   /** Adds rows to the relation. Rows that are already related stay related. */

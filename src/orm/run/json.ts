@@ -10,11 +10,7 @@ import { stateOf, type Values } from "./state.js";
 
 /** The JSON of a query, made without building instances. A handler can return it. */
 export class JsonText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   /** Parses the JSON. */
   value(): unknown {

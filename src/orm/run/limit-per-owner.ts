@@ -8,10 +8,6 @@ import { quote } from "../identifiers.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import type { OrderNode, Query } from "../nodes.js";
 
-export function isLimited({ limit, offset }: Query): boolean {
-  return limit !== null || offset !== null;
-}
-
 /** A statement for the rows of each of several owners, within the limit. The columns have the keys of the owners. */
 export function limitedRows(query: Query, columns: readonly ColumnMeta[], keys: readonly unknown[]): CompiledSelect {
   refuseUnion(query);

@@ -1,3 +1,4 @@
+import { isLimited } from "../compile/chosen-rows.js";
 import type { CompiledSelect } from "../compile/compiler.js";
 import { encodeNamed } from "../compile/operands.js";
 import type { ExtraPlan, RowPlan } from "../compile/row-plan.js";
@@ -10,7 +11,7 @@ import { keyText } from "../key-values.js";
 import type { ColumnMeta, RelationMeta } from "../meta.js";
 import { type ConditionNode, type PrefetchNode, type Query, relatedQuery } from "../nodes.js";
 import { decodeExtra, hydrate } from "./hydrate.js";
-import { isLimited, limitedPairs, limitedRows, unlimited } from "./limit-per-owner.js";
+import { limitedPairs, limitedRows, unlimited } from "./limit-per-owner.js";
 import { send } from "./send.js";
 import { setRelated, stateOf, type Values } from "./state.js";
 import { keepStates } from "./undo.js";

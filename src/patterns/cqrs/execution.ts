@@ -1,7 +1,7 @@
 import { Deadlines } from "../../kit/time/deadlines.js";
 import { milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
-import { toIssues, ValidationError } from "../../validation/issues.js";
+import { validated } from "../../validation/issues.js";
 import type { StandardSchema } from "../../validation/standard-schema.js";
 import { type Journal, withJournal } from "../events/cause.js";
 import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
@@ -38,14 +38,15 @@ export class Execution {
     const settings = this.#settingsOf(message, handler);
     const { schema } = message;
     if (isChecked || schema === undefined) return this.#checked(settings, given, options);
-    return checked(schema as StandardSchema, given).then((input) => this.#checked(settings, input, options));
+    return validated(schema as StandardSchema, given, "input").then((input) => this.#checked(settings, input, options));
   }
 
   #checked(settings: Settings, input: unknown, { signal, idempotencyKey }: ExecuteOptions): Promise<Result> {
     if (idempotencyKey !== undefined) return this.#once(settings, input, signal, idempotencyKey);
-    if (this.#kind === "query") return this.#run(settings, input, signal, queryResult);
-    if (!this.#services.config.enableEventSync) return this.#run(settings, input, signal, commandResult);
-    return this.#synced(settings, signal, () => this.#run(settings, input, signal, same));
+    if (this.#kind === "query") return this.#run(settings, input, signal, (value) => ({ value }));
+    if (!this.#services.config.enableEventSync)
+      return this.#run(settings, input, signal, (value) => ({ value, repeated: false, synced: true }));
+    return this.#synced(settings, signal, () => this.#run(settings, input, signal, (value) => value));
   }
 
   async #synced(settings: Settings, signal: Signal, run: () => Promise<unknown>): Promise<CommandResult<unknown>> {
@@ -130,22 +131,4 @@ export class Execution {
       throw new Error("idempotency keys need app.enableDatabase() and an application that has started");
     return keys;
   }
-}
-
-function same(value: unknown): unknown {
-  return value;
-}
-
-function queryResult(value: unknown): QueryResult<unknown> {
-  return { value };
-}
-
-function commandResult(value: unknown): CommandResult<unknown> {
-  return { value, repeated: false, synced: true };
-}
-
-async function checked(schema: StandardSchema, given: unknown): Promise<unknown> {
-  const result = await schema["~standard"].validate(given);
-  if (result.issues) throw new ValidationError(toIssues("input", result.issues, given));
-  return result.value;
 }

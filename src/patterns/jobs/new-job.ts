@@ -3,7 +3,7 @@ import { jsonText } from "../../durable/texts.js";
 import { show } from "../../kit/options.js";
 import { milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
-import { toIssues, ValidationError } from "../../validation/issues.js";
+import { validated } from "../../validation/issues.js";
 import { isKey, type JobSettings } from "./options.js";
 
 /** A job that is added. */
@@ -39,10 +39,7 @@ export function keyOf(place: string, make: (value: never) => string, value: unkn
 
 /** The value of a job as its schema has it. */
 export async function checked({ schema, name }: JobSettings, given: unknown): Promise<unknown> {
-  if (schema === undefined) return given;
-  const result = await schema["~standard"].validate(given);
-  if (result.issues) throw new ValidationError(toIssues(`job ${name}`, result.issues, given));
-  return result.value;
+  return schema === undefined ? given : validated(schema, given, `job ${name}`);
 }
 
 /** The columns of jobs that are added as one parameter. */

@@ -5,7 +5,7 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import { show } from "../../kit/options.js";
 import { isStorable } from "../../kit/storable.js";
 import { ValueError } from "../../kit/value-error.js";
-import { toIssues, ValidationError } from "../../validation/issues.js";
+import { validated } from "../../validation/issues.js";
 import { type Moved, placeIn } from "./changed-steps.js";
 import type { DefinedSaga, SagaDefinition } from "./definition.js";
 import {
@@ -69,12 +69,7 @@ export class SagaAdmin {
     const { name, schema } = typeof signal === "string" ? readSignal(signal) : signal;
     const { key, tx = this.#around.db.current } = signalOptions.read([options]);
     if (!isStorable(id)) throw noSaga(id);
-    let given: unknown = value;
-    if (schema) {
-      const result = await schema["~standard"].validate(value);
-      if (result.issues) throw new ValidationError(toIssues(`signal ${name}`, result.issues, value));
-      given = result.value;
-    }
+    const given = schema ? await validated(schema, value, `signal ${name}`) : value;
     const text = jsonText(given, "the value of the signal", name);
     const address = signalAddress(id, name);
     const kept = await this.#around.waits.deliver(

@@ -3,6 +3,7 @@ import { meterOf } from "../../batteries/metrics/feature.js";
 import { livePanels } from "../../console/panels.js";
 import { showLeases } from "../../durable/lease-panel.js";
 import type { Host } from "../../feature/host.js";
+import { capitalized } from "../../kit/names.js";
 import type { SagaConfig } from "./config.js";
 import { addSagaPages } from "./pages.js";
 import type { Sagas } from "./sagas.js";
@@ -40,7 +41,7 @@ export function prepareSagas(host: Host, config: SagaConfig, sagasOf: () => Saga
         ...openStatuses.map((status) => {
           const value = open[status] ?? 0;
           return {
-            label: `${status.charAt(0).toUpperCase()}${status.slice(1)}`,
+            label: capitalized(status),
             value,
             ...(status === "parked" && value > 0 && { tone: "bad" as const }),
           };

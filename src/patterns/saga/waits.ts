@@ -1,8 +1,9 @@
-import { asTopic, type OutputOf, type Topic, type ValueSchema } from "../../engines/messaging/topic.js";
+import { asTopic, type Topic, type ValueSchema } from "../../engines/messaging/topic.js";
 import { options as declare, type OptionsOf, option } from "../../kit/config.js";
 import { type Check, is, show } from "../../kit/options.js";
 import { type Duration, milliseconds } from "../../kit/time/duration.js";
 import { ValueError } from "../../kit/value-error.js";
+import type { OutputOf } from "../../validation/body-validator.js";
 import { isStandardSchema, type SchemaOutput, type StandardSchema } from "../../validation/standard-schema.js";
 import type { EventMap } from "../events/event.js";
 import { categoryOfClass, checkName } from "../events/names.js";

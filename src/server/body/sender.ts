@@ -33,11 +33,6 @@ const smallPiece = 4 * 1024;
 
 /** A body that is all there but too large to be given away at once. */
 export class LargeBodySender implements BodySender {
-  readonly #socket: Sink;
-  readonly #host: SenderHost;
-  readonly #holder: BodyHolder;
-  readonly #head: string;
-  readonly #body: string | Uint8Array;
   readonly #encoding: BufferEncoding;
   #sent = 0;
   /** Set once the client is behind. */
@@ -45,43 +40,38 @@ export class LargeBodySender implements BodySender {
 
   /** `ascii` is true for a string of which each character is one byte. */
   constructor(
-    socket: Sink,
-    host: SenderHost,
-    holder: BodyHolder,
-    head: string,
-    body: string | Uint8Array,
+    private readonly socket: Sink,
+    private readonly host: SenderHost,
+    private readonly holder: BodyHolder,
+    private readonly head: string,
+    private readonly body: string | Uint8Array,
     ascii: boolean,
   ) {
-    this.#socket = socket;
-    this.#host = host;
-    this.#holder = holder;
-    this.#head = head;
-    this.#body = body;
     this.#encoding = ascii ? "latin1" : "utf8";
   }
 
   start(): void {
-    this.#socket.cork();
-    if (this.#head !== "") this.#socket.write(this.#head, "latin1");
+    this.socket.cork();
+    if (this.head !== "") this.socket.write(this.head, "latin1");
     const more = this.#writeSlice();
-    this.#socket.uncork();
+    this.socket.uncork();
     if (more) this.drained();
     else this.#fellBehind();
   }
 
   drained(): void {
-    while (this.#sent < this.#body.length) {
+    while (this.#sent < this.body.length) {
       if (!this.#writeSlice()) {
         this.#fellBehind();
         return;
       }
     }
     this.cancel();
-    this.#host.bodySent();
+    this.host.bodySent();
   }
 
   cancel(): void {
-    if (this.#held !== null) this.#holder.release(this.#held);
+    if (this.#held !== null) this.holder.release(this.#held);
     this.#held = null;
   }
 
@@ -91,27 +81,27 @@ export class LargeBodySender implements BodySender {
 
   #fellBehind(): void {
     if (this.#held === null) {
-      const body = this.#body;
+      const body = this.body;
       // A text that is not ASCII may take two bytes for each character.
       if (typeof body !== "string") this.#held = { buffer: body.buffer, size: body.length };
       else this.#held = { buffer: null, size: this.#encoding === "latin1" ? body.length : 2 * body.length };
-      this.#holder.hold(this.#held);
+      this.holder.hold(this.#held);
     }
-    this.#host.bodyBehind();
+    this.host.bodyBehind();
   }
 
   #writeSlice(): boolean {
-    const body = this.#body;
+    const body = this.body;
     let end = Math.min(body.length, this.#sent + sliceSize);
     if (typeof body === "string") {
       if (this.#encoding === "utf8" && end < body.length && isHighSurrogate(body.charCodeAt(end - 1))) end--;
       const slice = body.slice(this.#sent, end);
       this.#sent = end;
-      return this.#socket.write(slice, this.#encoding);
+      return this.socket.write(slice, this.#encoding);
     }
     const slice = body.subarray(this.#sent, end);
     this.#sent = end;
-    return this.#socket.write(slice);
+    return this.socket.write(slice);
   }
 }
 

@@ -117,12 +117,11 @@ export class FieldLines {
         return false;
       case 10:
         if (name.toLowerCase() !== "connection") return false;
-        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) this.close = true;
+        if (namesClose(value)) this.close = true;
         return true;
       case 14:
         if (name.toLowerCase() !== "content-length") return false;
-        if (!/^\d{1,15}$/.test(value)) throw new Error(`Content-Length cannot be '${value}'`);
-        this.length = Number(value);
+        this.length = givenLength(value);
         return true;
       case 17:
         return name.toLowerCase() === "transfer-encoding";
@@ -130,6 +129,17 @@ export class FieldLines {
         return false;
     }
   }
+}
+
+/** The length in a Content-Length field of an application. */
+export function givenLength(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new Error(`Content-Length cannot be '${value}'`);
+  return Number(value);
+}
+
+/** True if a Connection field of an application asks for the end of the connection. */
+export function namesClose(value: string): boolean {
+  return /(?:^|,)\s*close\s*(?:,|$)/i.test(value);
 }
 
 /** Refuses a value that cannot be sent. */

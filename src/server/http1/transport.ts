@@ -1,12 +1,10 @@
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { HttpError } from "../../errors/http-error.js";
 import type { DirectSocket, UpgradeCallback } from "../../http/source.js";
-import { BodyMemory } from "../body/body-memory.js";
-import { countFor, UnreadResponses } from "../body/unread-responses.js";
-import { Clock, firstRequestGrace } from "../clock.js";
+import { BaseTransport } from "../base-transport.js";
+import { countFor } from "../body/unread-responses.js";
 import { type Listener, SocketServer } from "../socket-server.js";
-import type { Dispatch, ListenAddress, Transport, TransportFactory, TransportOptions } from "../transport.js";
+import type { Dispatch, Transport, TransportFactory, TransportOptions } from "../transport.js";
 import type { ClientSocket } from "./client-socket.js";
 import { Connection, type ConnectionHost } from "./connection.js";
 import { type Deadlines, deadlinesOf } from "./deadlines.js";
@@ -23,48 +21,35 @@ const key: unique symbol = Symbol("connection");
 type Connected = Duplex & { [key]?: Connection };
 
 /** Serves HTTP/1.1 on the connections of a listener. */
-export class Http1Transport implements Transport, ConnectionHost {
-  readonly dispatch: Dispatch;
-  readonly clock: Clock;
+export class Http1Transport extends BaseTransport implements Transport, ConnectionHost {
   readonly parser: HeadParser;
-  readonly bodyMemory: BodyMemory;
-  readonly unread: UnreadResponses;
   readonly heads = new PreparedHeads();
   readonly fieldLines = new FieldLines();
   readonly deadlines: Deadlines;
-  draining = false;
-  /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
-  #closed = false;
-  readonly #options: TransportOptions;
+  protected readonly listener: Listener;
   readonly #open = new Set<Connection>();
   /** Sockets that speak another protocol now. */
   readonly #upgraded = new Set<Duplex>();
   /** The same for those that are no streams. */
   readonly #direct = new Set<ClientSocket>();
-  readonly #listener: Listener;
-  readonly #whenEmpty: (() => void)[] = [];
 
   constructor(
     dispatch: Dispatch,
     options: TransportOptions,
     createListener: (transport: Http1Transport, changed: () => void) => Listener,
   ) {
-    this.dispatch = dispatch;
-    this.#options = options;
+    super(dispatch, options);
     this.parser = new HeadParser(options);
-    this.bodyMemory = options.outer?.bodyMemory ?? new BodyMemory(options.maxBodyMemory);
-    this.unread = options.outer?.unread ?? new UnreadResponses(options.maxUnreadMemory, options.onAbuse);
-    this.clock = new Clock(options, () => this.#sweep());
     this.deadlines = deadlinesOf(this.clock, options);
-    this.#listener = createListener(this, () => this.#checkEmpty());
+    this.listener = createListener(this, () => this.checkEmpty());
   }
 
   get connections(): number {
     return this.#open.size + this.#upgraded.size + this.#direct.size;
   }
 
-  listen(address: ListenAddress): Promise<ListenAddress> {
-    return this.#listener.listen(address);
+  protected get isEmpty(): boolean {
+    return this.#open.size === 0;
   }
 
   accept(socket: Duplex): void {
@@ -85,7 +70,7 @@ export class Http1Transport implements Transport, ConnectionHost {
 
   /** A connection on a socket whose events the caller passes on. Null if there are too many: the socket is closed. */
   admit(socket: ClientSocket, secure: boolean): Connection | null {
-    if (!this.#options.outer && this.#isFull()) {
+    if (!this.limits.outer && this.isFull()) {
       socket.destroy();
       return null;
     }
@@ -95,42 +80,9 @@ export class Http1Transport implements Transport, ConnectionHost {
     return connection;
   }
 
-  drain(): Promise<void> {
-    this.draining = true;
-    this.#listener.close();
-    for (const connection of this.#open) connection.drain(false);
-    const rest = setTimeout(() => {
-      this.#closed = true;
-      for (const connection of this.#open) connection.drain();
-      this.#checkEmpty();
-    }, firstRequestGrace);
-    rest.unref();
-    return new Promise((resolve) => {
-      this.#whenEmpty.push(resolve);
-      this.#checkEmpty();
-    });
-  }
-
-  destroy(): void {
-    this.draining = true;
-    this.#closed = true;
-    this.#listener.destroy();
-    for (const connection of this.#open) connection.socket.destroy();
-    for (const socket of [...this.#upgraded, ...this.#direct]) socket.destroy();
-    this.clock.stop();
-  }
-
-  report(error: unknown): void {
-    this.#options.onError?.(error);
-  }
-
-  refused(error: HttpError): void {
-    this.#options.onRefusal?.(error);
-  }
-
   left(connection: Connection): void {
     this.#open.delete(connection);
-    this.#checkEmpty();
+    this.checkEmpty();
   }
 
   handOver(connection: Connection, head: Buffer, upgrade: UpgradeCallback): void {
@@ -172,15 +124,19 @@ export class Http1Transport implements Transport, ConnectionHost {
   #setUpgraded(socket: Duplex, open: boolean): void {
     if (open) this.#upgraded.add(socket);
     else this.#upgraded.delete(socket);
-    this.#listener.setOthers?.(this.#upgraded.size);
+    this.listener.setOthers?.(this.#upgraded.size);
   }
 
-  #isFull(): boolean {
-    const { maxConnections } = this.#options;
-    return this.#closed || (maxConnections > 0 && this.connections >= maxConnections);
+  protected endIdle(all: boolean): void {
+    for (const connection of this.#open) connection.drain(all);
   }
 
-  #sweep(): void {
+  protected endAll(): void {
+    for (const connection of this.#open) connection.socket.destroy();
+    for (const socket of [...this.#upgraded, ...this.#direct]) socket.destroy();
+  }
+
+  protected sweep(): void {
     for (const connection of this.#open) {
       try {
         connection.checkDeadlines();
@@ -188,13 +144,6 @@ export class Http1Transport implements Transport, ConnectionHost {
         connection.broken(error);
       }
     }
-  }
-
-  #checkEmpty(): void {
-    if (!this.draining || this.#open.size > 0 || (!this.#closed && this.#listener.handshakes > 0)) return;
-    this.#closed = true;
-    this.clock.stop();
-    for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 }
 

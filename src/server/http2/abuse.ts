@@ -11,16 +11,11 @@ export type Http2Abuse =
   /** The client breaks the protocol. */
   | "HTTP2_PROTOCOL_ERROR";
 
-interface SessionError extends Error {
-  readonly code?: string;
-  readonly errno?: number;
-}
-
 /** NGHTTP2_ERR_FLOODED: too many replies to PING and SETTINGS wait for a client that does not read. */
 const flooded = -904;
 
 /** The reason why the HTTP/2 library of Node ends a session; undefined if its client is not to blame. */
-export function abuseOf(error: SessionError): Http2Abuse | undefined {
+export function abuseOf(error: Error & { readonly code?: string; readonly errno?: number }): Http2Abuse | undefined {
   if (error.code === "ERR_HTTP2_TOO_MANY_INVALID_FRAMES") return "HTTP2_INVALID_FRAMES";
   if (error.code === "ERR_HTTP2_ERROR") return error.errno === flooded ? "HTTP2_CONTROL_FLOOD" : "HTTP2_PROTOCOL_ERROR";
   return undefined;

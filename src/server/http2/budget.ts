@@ -9,8 +9,8 @@ export class Budget {
   }
 
   /** False if nothing is left. */
-  spend(count = 1): boolean {
-    this.#left -= count;
+  spend(): boolean {
+    this.#left--;
     return this.#left >= 0;
   }
 

@@ -74,7 +74,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     if (length !== null) this.#listen(new BodyBuffer(this, length === -1 ? undefined : length));
     this.awaitsContinue = expectsContinue && length !== null;
     const isUnlikely = length === 0 || (length === -1 && (head.method === "GET" || head.method === "HEAD"));
-    this.#waiting = () => this.#begin(head, raw);
+    this.#waiting = () => this.begin(new Http2RequestSource(this.owner.peer, head, raw, this.body));
     if (isUnlikely && !expectsContinue) {
       // After a turn of the event loop: if it was blocked, the frame has come but is not read yet.
       setTimeout(() => setImmediate(() => this.#goOn()), endDelay);
@@ -84,10 +84,6 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     } else {
       this.#goOn();
     }
-  }
-
-  #begin(head: Http2Target, raw: readonly string[]): void {
-    this.begin(new Http2RequestSource(this.owner.peer, head, raw, this.body));
   }
 
   /** Called at every tick. */

@@ -6,15 +6,12 @@ import type { ServerHttp2Session } from "node:http2";
  * client can send nothing else, not even the reply.
  */
 export class HeadWatch {
-  readonly #session: ServerHttp2Session;
   /** The highest id of a stream whose head is whole, or was refused. */
   #whole = 0;
   #ticks = 0;
   #asked = false;
 
-  constructor(session: ServerHttp2Session) {
-    this.#session = session;
-  }
+  constructor(private readonly session: ServerHttp2Session) {}
 
   /** True if there was a stream. */
   get any(): boolean {
@@ -27,7 +24,7 @@ export class HeadWatch {
 
   /** Called at every tick: true if a head has been under way for more than so many of them. */
   isLate(ticks: number): boolean {
-    const begun = this.#session.state.lastProcStreamID ?? 0;
+    const begun = this.session.state.lastProcStreamID ?? 0;
     if (begun <= this.#whole) {
       this.#ticks = 0;
       this.#asked = false;
@@ -35,7 +32,7 @@ export class HeadWatch {
     }
     if (!this.#asked) {
       this.#asked = true;
-      this.#session.ping((error) => {
+      this.session.ping((error) => {
         this.#asked = false;
         if (error === null) this.completed(begun);
       });

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Response } from "../../http/response.js";
-import { checkValue } from "../http1/response-head.js";
+import { checkValue, givenLength, namesClose } from "../http1/response-head.js";
 
 /** The fields of a response, with those apart that the transport needs. */
 export interface ResponseFields {
@@ -24,11 +24,10 @@ export function responseFields(response: Response): ResponseFields {
       const value = fields[i + 1]!;
       switch (name) {
         case "content-length":
-          if (!/^\d{1,15}$/.test(value)) throw new Error(`Content-Length cannot be '${value}'`);
-          length = Number(value);
+          length = givenLength(value);
           break;
         case "connection":
-          if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) close = true;
+          if (namesClose(value)) close = true;
           break;
         case "transfer-encoding":
         case "keep-alive":

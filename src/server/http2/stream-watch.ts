@@ -11,19 +11,16 @@ const patience = 10;
  * of a write have left, so a client that takes some on the connection has more time for this stream.
  */
 export class StreamWatch {
-  readonly #stream: WatchedStream;
   #waiting = 0;
   #counted = 0;
   #ticks = 0;
   /** Ticks in which the connection made no progress either. */
   #quietTicks = 0;
 
-  constructor(stream: WatchedStream) {
-    this.#stream = stream;
-  }
+  constructor(private readonly stream: WatchedStream) {}
 
   /** The bytes that wait, less those that waited when this was last called. */
-  change(waiting: number = this.#stream.writableLength): number {
+  change(waiting: number = this.stream.writableLength): number {
     const change = waiting - this.#counted;
     this.#counted = waiting;
     return change;
@@ -40,7 +37,7 @@ export class StreamWatch {
    * client has not taken all of it. `quiet`: the connection as a whole has sent next to nothing since the last tick.
    */
   isStalled(ticks: number, ended: boolean, quiet: boolean): boolean {
-    const waiting = this.#stream.writableLength;
+    const waiting = this.stream.writableLength;
     if ((waiting === 0 && !ended) || waiting !== this.#waiting) {
       this.#waiting = waiting;
       this.progressed();

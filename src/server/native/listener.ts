@@ -43,7 +43,7 @@ export class NativeListener implements Listener, WireListener {
     // Closed while the name was looked up.
     if (this.#closed) return address;
     const id = this.#wire.listen(target, path === undefined ? port : -1, backlog, this.#limit(0), this);
-    if (id < 0) throw listenError(id, path ?? `${host}:${port}`);
+    if (id < 0) throw systemError("listen", id, path ?? `${host}:${port}`);
     this.#id = id;
     this.#path = path ?? null;
     return path === undefined ? { ...address, port: this.#wire.addon.port(id) } : address;
@@ -96,10 +96,6 @@ export class NativeListener implements Listener, WireListener {
 async function addressOf(host: string): Promise<string> {
   const { lookup } = await import("node:dns/promises");
   return (await lookup(host)).address;
-}
-
-function listenError(code: number, where: string): Error {
-  return systemError("listen", code, where);
 }
 
 /** As Node makes them. */

@@ -51,7 +51,6 @@ export function wireOf(addon: Addon | string, engine: string): Wire | string {
  * which is sent once for each turn of the event loop.
  */
 export class Wire implements SocketWire {
-  readonly addon: Addon;
   engine = "";
   /** By slot of a connection: the bytes that the system has not taken. Written by the addon. */
   readonly pending: Int32Array = new Int32Array(slots);
@@ -70,9 +69,7 @@ export class Wire implements SocketWire {
     this.flush();
   };
 
-  constructor(addon: Addon) {
-    this.addon = addon;
-  }
+  constructor(readonly addon: Addon) {}
 
   /** Called once, first. Returns an error below 0 if the system refuses. */
   open(engine: number): number {

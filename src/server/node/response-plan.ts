@@ -1,4 +1,5 @@
 import type { Response } from "../../http/response.js";
+import { givenLength, namesClose } from "../http1/response-head.js";
 
 /** The fields of a response, with those apart that the transport sends itself. */
 export interface ResponsePlan {
@@ -22,11 +23,10 @@ export function planResponse(response: Response): ResponsePlan {
     const value = fields[i + 1]!;
     switch (name.toLowerCase()) {
       case "content-length":
-        if (!/^\d{1,15}$/.test(value)) throw new Error(`Content-Length cannot be '${value}'`);
-        length = Number(value);
+        length = givenLength(value);
         break;
       case "connection":
-        if (/(?:^|,)\s*close\s*(?:,|$)/i.test(value)) close = true;
+        if (namesClose(value)) close = true;
         break;
       case "transfer-encoding":
         break;

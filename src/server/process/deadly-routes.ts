@@ -27,16 +27,13 @@ export class DeadlyRoutes {
 export class RefusedRoutes {
   readonly #deadly = new DeadlyRoutes();
   readonly #refused = new Set<string>();
-  readonly #seconds: number;
-  readonly #logger: Logger;
-  readonly #publish: (routes: readonly string[]) => void;
 
   /** `publish` is called with all refused routes whenever they change. With 0 seconds none is refused. */
-  constructor(seconds: number, logger: Logger, publish: (routes: readonly string[]) => void) {
-    this.#seconds = seconds;
-    this.#logger = logger;
-    this.#publish = publish;
-  }
+  constructor(
+    private readonly seconds: number,
+    private readonly logger: Logger,
+    private readonly publish: (routes: readonly string[]) => void,
+  ) {}
 
   get list(): string[] {
     return [...this.#refused];
@@ -44,16 +41,16 @@ export class RefusedRoutes {
 
   /** A worker has died while it ran these routes. */
   blame(routes: RunningRoutes): void {
-    const seconds = this.#seconds;
+    const seconds = this.seconds;
     const route = this.#deadly.add(routes);
     if (seconds === 0 || route === null || this.#refused.has(route)) return;
     this.#refused.add(route);
-    this.#publish(this.list);
+    this.publish(this.list);
     setTimeout(() => {
       this.#refused.delete(route);
-      this.#publish(this.list);
+      this.publish(this.list);
     }, seconds * 1000).unref();
     const text = `${route} was running when ${deadlyAfter.deaths} workers died: it is refused for ${seconds} s`;
-    this.#logger.error(text, { route, seconds });
+    this.logger.error(text, { route, seconds });
   }
 }

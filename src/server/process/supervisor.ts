@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { deferred } from "../../kit/deferred.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { announce, type Links, urlOf } from "../banner.js";
-import { type Charge, type Place, pidOf, send } from "../charge.js";
+import { type Charge, pidOf, send, type WorkerSlot } from "../charge.js";
 import type { RunPlan } from "../run-options.js";
 import type { RunTarget } from "../run-target.js";
 import type { RunningServer } from "../running-server.js";
@@ -67,7 +67,7 @@ class Supervisor {
   readonly #hub: Hub;
   readonly #listeners = new SharedListeners();
   readonly #charges = new Set<Charge>();
-  readonly #places: readonly Place[];
+  readonly #places: readonly WorkerSlot[];
   readonly #refused: RefusedRoutes;
   readonly #started = deferred<ListenAddress>();
   readonly #emptied = deferred<void>();
@@ -143,7 +143,7 @@ class Supervisor {
     return this.#clean;
   }
 
-  #fork(place: Place, replaces: Charge | null, onStart: (isReady: boolean) => void = () => {}): void {
+  #fork(place: WorkerSlot, replaces: Charge | null, onStart: (isReady: boolean) => void = () => {}): void {
     const routes = openRoutesFile(String(++this.#forks));
     const owner = supervisorOwner + this.#forks;
     const role = childEnvironment({

@@ -10,12 +10,12 @@ export interface Handle {
   close(): void;
 }
 
-interface Place {
+interface Listening {
   readonly take: (handle: Handle) => void;
   readonly settle: (message: Extract<ParentMessage, { stoa: "listening" }>) => void;
 }
 
-const { places, hear } = processWide("places", () => ({ places: new Map<string, Place>(), hear: hearParent }));
+const { places, hear } = processWide("places", () => ({ places: new Map<string, Listening>(), hear: hearParent }));
 
 /**
  * Lets the supervisor or the reloader listen, and gives the connections that it hands over to `take`, until `whenClosed`

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { App } from "stoa";
 import { GrpcChannel, GrpcError, grpcDetail } from "stoa/grpc";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { writeGrpcTimeout } from "../../../src/apis/grpc/wire/timeout.js";
 import type { Tracer } from "../../../src/kit/tracer.js";
 import { Echo, EchoRequestSchema } from "./fixtures/echo_pb.js";
 import { addInterop, interopProto } from "./fixtures/interop.js";
@@ -23,8 +24,8 @@ beforeAll(async () => {
     app.addGrpcService("test.Flaky", {
       Try: (_message, { metadata, headers, trailers }) => {
         flaky.calls++;
-        if (flaky.calls <= flaky.failures) throw new GrpcError("UNAVAILABLE", "not yet");
         headers.set("x-seen", metadata.get("x-sent") ?? "");
+        if (flaky.calls <= flaky.failures) throw new GrpcError("UNAVAILABLE", "not yet");
         trailers.set("x-after", "done");
         return { calls: flaky.calls, traced: metadata.get("traceparent") ?? null };
       },
@@ -214,6 +215,70 @@ describe("a server that is away", () => {
     expect((await again.client(Echo).say({ text: "2" })).text).toBe("2");
     await again.close();
     await second.close();
+  });
+});
+
+describe("a server that breaks the protocol", () => {
+  async function channelTo(fields: http2.OutgoingHttpHeaders, flags: number, status: string): Promise<GrpcChannel> {
+    const server = http2.createServer().listen(0, "127.0.0.1");
+    server.on("stream", (stream) => {
+      stream.on("error", () => {});
+      stream.respond({ "content-type": "application/grpc", ...fields }, { waitForTrailers: status !== "" });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": status }));
+      stream.end(Buffer.from([flags, 0, 0, 0, 0]));
+    });
+    await once(server, "listening");
+    const broken = new GrpcChannel(`127.0.0.1:${(server.address() as AddressInfo).port}`, { retries: 0 });
+    onTestFinished(async () => {
+      await broken.close();
+      server.close();
+    });
+    return broken;
+  }
+
+  it("A status before a message is not the status of the call", async () => {
+    const broken = await channelTo({ "grpc-status": "9" }, 0, "");
+    await expect(broken.client(Echo).say({})).rejects.toMatchObject({ statusName: "INTERNAL" });
+    const late = await channelTo({ "grpc-status": "9" }, 0, "0");
+    expect(await late.client(Echo).say({})).toMatchObject({ text: "" });
+  });
+
+  it("A message in a compression that is not known is INTERNAL, others are read", async () => {
+    const broken = await channelTo({ "grpc-encoding": "br" }, 1, "0");
+    await expect(broken.client(Echo).say({})).rejects.toMatchObject({
+      statusName: "INTERNAL",
+      message: 'the compression "br" is not supported',
+    });
+    const plain = await channelTo({ "grpc-encoding": "br" }, 0, "0");
+    expect(await plain.client(Echo).say({})).toMatchObject({ text: "" });
+  });
+});
+
+describe("deadlines", () => {
+  it("A server that cancels the call when the deadline has passed gives DEADLINE_EXCEEDED", async () => {
+    const wait = globalThis.setTimeout;
+    const server = http2.createServer().listen(0, "127.0.0.1");
+    server.on("stream", (stream) => {
+      stream.on("error", () => {});
+      wait(() => stream.close(http2.constants.NGHTTP2_CANCEL), 60);
+    });
+    await once(server, "listening");
+    const ended = new GrpcChannel(`127.0.0.1:${(server.address() as AddressInfo).port}`, { retries: 0 });
+    onTestFinished(async () => {
+      vi.useRealTimers();
+      await ended.close();
+      server.close();
+    });
+    // The timer of the client is late.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    await expect(ended.client(Echo).say({}, { timeout: "50ms" })).rejects.toMatchObject({
+      statusName: "DEADLINE_EXCEEDED",
+    });
+  });
+
+  it("The server is told no less time than the client waits", () => {
+    const sent = [0, 0.0001, 0.25, 1.5, 199.2, 99_999_999, 100_000_000.5, 1e15].map(writeGrpcTimeout);
+    expect(sent).toEqual(["0u", "1u", "250u", "2m", "200m", "99999999m", "100001S", "99999999S"]);
   });
 });
 

@@ -22,7 +22,8 @@ beforeAll(async () => {
         for await (const _message of messages) yield {};
         trailers.set("x-late", "yes");
       },
-      look() {
+      look({ text }, { headers }) {
+        if (text === "early") headers.append("x-early", "first").append("x-early", "second");
         throw new GrpcError("FAILED_PRECONDITION", "not\tnow: ☺ and 😈 at 100%", {
           details: [grpcDetail(EchoRequestSchema, { text: "why" })],
           metadata: { "x-reason": "tired" },
@@ -37,7 +38,8 @@ beforeAll(async () => {
           details: [grpcDetail(EchoRequestSchema, { text: "z".repeat(60_000) })],
         });
       },
-      async *count({ times }) {
+      async *count({ times }, { headers }) {
+        headers.set("x-early", "streamed");
         for (let number = 0; number < times; number++) yield { number };
         throw new GrpcError("DATA_LOSS", "lost", { metadata: { "x-reason": "later" } });
       },
@@ -78,6 +80,16 @@ describe("metadata over the wire", () => {
     const [detail] = decodeStatusDetails(packed as Buffer);
     expect(detail?.typeUrl).toBe("type.googleapis.com/test.echo.v1.EchoRequest");
     expect(Buffer.from(detail!.value).toString()).toContain("why");
+  });
+
+  it("Headers that a handler has set come with the error that it throws before a message", async () => {
+    const unary = await peer.call(Echo.method.look, { text: "early" });
+    expect([unary.code, unary.trailers.get("x-early")]).toEqual([9, ["first, second"]]);
+    expect(unary.trailers.get("x-reason")).toEqual(["tired"]);
+    const stream = await peer.call(Echo.method.count, { times: 0 });
+    expect([stream.code, stream.headers?.get("x-early")]).toEqual([15, ["streamed"]]);
+    expect(stream.trailers.get("x-reason")).toEqual(["later"]);
+    expect(stream.trailers.get("x-early")).toEqual([]);
   });
 
   it("An error with more than HTTP/2 can send has its status, and the beginning of its message", async () => {

@@ -147,6 +147,40 @@ describe("requests written by hand", () => {
     expect((await fetch(`${url}/test.echo.v1.Echo/Say?encoding=json&message=%7B%7D`)).status).toBe(405);
   });
 
+  it.each([
+    ["a compression that is not known", { "content-encoding": "br" }, 501, "unimplemented"],
+    ["a timeout that is no number", { "connect-timeout-ms": "soon" }, 400, "invalid_argument"],
+    ["another version of Connect", { "connect-protocol-version": "2" }, 400, "invalid_argument"],
+  ])("A unary call of Connect with %s fails with its code", async (_name, fields, status, code) => {
+    const headers = { ...(fields as object), "content-type": "application/json", origin: "https://app.example" };
+    const response = await post("/test.echo.v1.Echo/Say", "{}", headers);
+    expect([response.status, response.headers.get("content-type")]).toEqual([status, "application/json"]);
+    expect(await response.json()).toEqual({ code, message: expect.any(String) });
+    expect(response.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  });
+
+  it("A call with GET that has no message fails with its code", async () => {
+    const response = await fetch(`${running.url}/test.Levels/Look?connect=v1&encoding=json`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ code: "invalid_argument", message: "the query has no message" });
+  });
+
+  it("Streams and calls of gRPC-Web with a compression that is not known fail with their code", async () => {
+    const stream = await post("/test.echo.v1.Echo/Collect", new Uint8Array(5), {
+      "content-type": "application/connect+json",
+      "connect-content-encoding": "br",
+    });
+    expect([stream.status, stream.headers.get("content-type")]).toEqual([200, "application/connect+json"]);
+    const end = Buffer.from(await stream.arrayBuffer());
+    expect([end[0], JSON.parse(end.subarray(5).toString())]).toMatchObject([2, { error: { code: "unimplemented" } }]);
+    const web = await post("/test.echo.v1.Echo/Say", new Uint8Array(5), {
+      "content-type": "application/grpc-web",
+      "grpc-encoding": "br",
+    });
+    expect(web.status).toBe(200);
+    expect(Buffer.from(await web.arrayBuffer()).toString("latin1")).toContain("grpc-status: 12");
+  });
+
   it("Malformed JSON is an invalid argument with a message", async () => {
     const response = await post("/test.echo.v1.Echo/Say", "{", { "content-type": "application/json" });
     expect(response.status).toBe(400);

@@ -41,7 +41,8 @@ describe.each(bothEngines(service("postgres")))("a database on $name", ({ name, 
   beforeAll(async () => {
     const made = await make();
     drop = made.drop;
-    db = await openDatabase(made.url);
+    // Hundreds of calls at once wait for connections longer than the default on a busy machine.
+    db = await openDatabase({ url: made.url, acquireTimeout: "2m" });
     await db.script(schema);
   });
 

@@ -2,11 +2,12 @@ import { startFauxqs } from "fauxqs";
 import { createSqsBroker } from "stoa/messaging";
 import { testBrokerFaults } from "stoa/testing/broker";
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { credentials } from "./cloud-queue-suite.js";
 import { startTunnel, type Tunnel } from "./tunnel.js";
 
-const elasticmq = service("elasticmq");
+const elasticmq = isLong ? service("elasticmq") : undefined;
 
 describe("SQS as fauxqs emulates it, behind a connection that breaks", () => {
   let server: Awaited<ReturnType<typeof startFauxqs>>;

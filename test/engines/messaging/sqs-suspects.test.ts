@@ -2,12 +2,13 @@ import { fileURLToPath } from "node:url";
 import { startFauxqs } from "fauxqs";
 import { createSqsBroker } from "stoa/messaging";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { credentials } from "./cloud-queue-suite.js";
 import { connected, gate, uniqueTopic, until } from "./harness.js";
 import { supervised } from "./supervised.js";
 
-const elasticmq = service("elasticmq");
+const elasticmq = isLong ? service("elasticmq") : undefined;
 const program = fileURLToPath(new URL("./sqs-killer-program.ts", import.meta.url));
 
 // At once: nearly all of their time is the time for which a message is hidden.

@@ -14,7 +14,7 @@ it("The check of a list ends at the number of problems that a response lists", (
     false,
   );
   const items = Array.from({ length: 100_000 }, (_, index) => (index % 2 === 0 ? "x" : 1));
-  const traits = { nulls: false, overflow: false, limit: 1000 };
+  const traits = { nulls: false, overflow: false, exact: false, limit: 1000 };
   const result = check(items, traits) as Refusal;
   expect(result.items?.size).toBe(1000);
   expect(checked).toBe(1999);

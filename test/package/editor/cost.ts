@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { isLong } from "../../support/long.js";
 
 /** An application of so many models in a ring, each with lookups through three relations. */
 function application(models: number): string {
@@ -47,7 +48,7 @@ function cost(folder: string, models: number, read: Map<string, ts.SourceFile | 
 /** The compiler's work for models of a project that has the package installed. */
 export function costTests(folder: () => string): void {
   describe("the types of models", () => {
-    it("The compiler's work for models grows in proportion to their number", () => {
+    it.runIf(isLong)("The compiler's work for models grows in proportion to their number", () => {
       const read = new Map<string, ts.SourceFile | undefined>();
       const [few, some, many] = [2, 12, 22].map((models) => cost(folder(), models, read)) as [number, number, number];
       const each = (some - few) / 10;

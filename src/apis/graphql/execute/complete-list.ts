@@ -1,4 +1,5 @@
 import type { GraphQLOutputType, GraphQLResolveInfo } from "graphql";
+import { isAsyncIterable } from "../../../http/sse.js";
 import { GraphQLError, getDirectiveValues, isLeafType, isNonNullType } from "../graphql-js.js";
 import { abandon } from "./abandon.js";
 import { isThenable } from "./execute-fields.js";
@@ -146,10 +147,6 @@ export class ListCompletion {
   #abandon(run: Run, items: readonly unknown[], start: number): void {
     for (let i = start; i < items.length; i++) abandon(run, this.#itemType, this.#selection, items[i]);
   }
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /** Reads items until the client leaves: a source may have no end. */

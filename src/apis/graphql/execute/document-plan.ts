@@ -41,7 +41,6 @@ const maxBytesPerCharacter = 200;
  * kept up to a number of bytes and made for one execution above it.
  */
 export class DocumentPlan {
-  readonly schema: GraphQLSchema;
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
   /** True if the document has `@defer` or `@stream`. */
   readonly hasParts: boolean;
@@ -54,12 +53,11 @@ export class DocumentPlan {
 
   /** `grow` is called with the number of bytes that the plans take more. */
   constructor(
-    schema: GraphQLSchema,
+    readonly schema: GraphQLSchema,
     document: DocumentNode,
     grow: (bytes: number) => void = () => {},
     hooked: HookedResolvers | null = null,
   ) {
-    this.schema = schema;
     this.fragments = fragmentsOf(document);
     this.hasParts = /@\s*(?:defer|stream)\b/.test(document.loc?.source.body ?? "@defer");
     this.#grow = grow;

@@ -17,16 +17,13 @@ const maxNesting = 100;
 
 /** A text that comes later. It calls its receiver at once, without a chain of promises. */
 export abstract class Later {
-  protected readonly run: Run;
   #receiver: Receiver | null = null;
   #index = 0;
   #field: FieldPlan | null = null;
   #required = false;
   #path: Path | undefined = undefined;
 
-  constructor(run: Run) {
-    this.run = run;
-  }
+  constructor(protected readonly run: Run) {}
 
   /** Sets the receiver, in the turn in which this was made. Without a receiver the text, or the error, is dropped. */
   sendTo(receiver: Receiver, index: number): void {

@@ -1,8 +1,10 @@
 import type { Host } from "../../../feature/host.js";
 import { sendPageFile } from "../../../http/files/page-file.js";
+import { pageResponse } from "../../../http/page-response.js";
 import type { Request } from "../../../http/request.js";
-import { Response } from "../../../http/response.js";
+import type { Response } from "../../../http/response.js";
 import { nodeCrypto } from "../../../kit/node-modules.js";
+import { htmlPage } from "../../../kit/pages/html-page.js";
 import { joinPaths } from "../../../routing/pattern.js";
 
 const files = ["graphiql.css", "graphiql.js"];
@@ -45,39 +47,20 @@ const pageStyle = `body { margin: 0; }
  */
 function page(folder: string): Response {
   const nonce = nodeCrypto().randomBytes(16).toString("base64");
-  const response = Response.html(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>GraphQL</title>
-<link rel="icon" href="data:,">
+  const head = `<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${folder}/graphiql.css">
-<style>${pageStyle}</style>
-</head>
-<body>
-<noscript>This page needs JavaScript.</noscript>
+<style>${pageStyle}</style>`;
+  const body = `<noscript>This page needs JavaScript.</noscript>
 <div id="root"></div>
-<script src="${folder}/graphiql.js" nonce="${nonce}"></script>
-</body>
-</html>
-`);
-  response.addField(
-    "Content-Security-Policy",
-    [
-      "default-src 'none'",
-      `script-src 'nonce-${nonce}'`,
-      "style-src 'self' 'unsafe-inline'",
-      "img-src 'self' data:",
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join("; "),
-  );
-  response.addField("X-Content-Type-Options", "nosniff");
-  response.addField("Referrer-Policy", "no-referrer");
-  response.addField("Cache-Control", "no-store");
+<script src="${folder}/graphiql.js" nonce="${nonce}"></script>`;
+  const response = pageResponse(htmlPage("GraphQL", head, body), [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "frame-ancestors 'none'",
+  ]);
   response.addField("Vary", "Accept");
   return response;
 }

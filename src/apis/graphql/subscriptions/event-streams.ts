@@ -40,7 +40,7 @@ export class EventStreams {
       const payloads = this.operations.payloads(result, context, (running) => holdUntil(request, running));
       for await (const data of payloads) yield { event: "next", data };
     } else if (!this.count.take()) {
-      yield next(this.#tooMany());
+      yield next({ data: null, errors: [tooManySubscriptions()], running: null });
     } else {
       yield* this.#subscription(request, prepared, signal, next);
     }
@@ -86,10 +86,6 @@ export class EventStreams {
       end();
       void source.closed.then(() => this.count.release());
     }
-  }
-
-  #tooMany(): TextResult {
-    return { data: null, errors: [tooManySubscriptions()], running: null };
   }
 }
 

@@ -11,7 +11,6 @@ import { GrpcError } from "../grpc-error.js";
 import { isReserved, Metadata } from "../metadata.js";
 import { PushedFrames } from "../server/incoming.js";
 import { codeOfProxy, GrpcStatus, type GrpcStatusCode } from "../status.js";
-import { type Encoding, readEncoding } from "../wire/compression.js";
 import type { Frame } from "../wire/frames.js";
 import { decodeGrpcMessage } from "../wire/grpc-message.js";
 import { formatOf } from "../wire/wire.js";
@@ -23,7 +22,6 @@ export class Attempt {
   readonly #frames: PushedFrames;
   #headers: IncomingHttpHeaders | null = null;
   #trailers: IncomingHttpHeaders | null = null;
-  #encoding: Encoding | null = null;
   /** Set when the client itself ends the call. */
   #cancelled: GrpcError | null = null;
   readonly #over = deferred<void>();
@@ -69,8 +67,10 @@ export class Attempt {
     return this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && this.#headers === null;
   }
 
-  get encoding(): Encoding | null {
-    return this.#encoding;
+  /** The header that names the compression of the server's messages. */
+  get encoding(): string | undefined {
+    const encoding = this.#headers?.["grpc-encoding"];
+    return typeof encoding === "string" ? encoding : undefined;
   }
 
   get trailers(): Metadata {
@@ -105,8 +105,8 @@ export class Attempt {
   async next(): Promise<Frame | null> {
     const frame = await this.#frames.next();
     if (frame !== null) {
-      const encoding = this.#headers?.["grpc-encoding"];
-      this.#encoding = readEncoding(typeof encoding === "string" ? encoding : undefined);
+      // Behind a message the status is in the trailers alone.
+      if (this.#trailers === this.#headers) this.#trailers = null;
       return frame;
     }
     // The trailers come with the end or just after it.

@@ -3,7 +3,8 @@ import type { Span } from "../../../kit/tracer.js";
 import { type BoundMethod, clientStreams } from "../bound-method.js";
 import { GrpcError } from "../grpc-error.js";
 import { type Metadata, previousAttempts } from "../metadata.js";
-import { acceptedEncodings, compress, decompress, minimumToCompress } from "../wire/compression.js";
+import { addLine } from "../wire/add-line.js";
+import { acceptedEncodings, compress, decompress, minimumToCompress, readEncoding } from "../wire/compression.js";
 import { type Frame, frameOf, prefixLength } from "../wire/frames.js";
 import { writeGrpcTimeout } from "../wire/timeout.js";
 import { Attempt } from "./attempt.js";
@@ -68,7 +69,7 @@ export class CallAttempt implements FailedAttempt {
       try {
         frame = await attempt.next();
       } catch (error) {
-        throw this.#ownError ?? error;
+        throw this.#ownError ?? this.limits.reasonOf(error);
       }
       if (frame === null) break;
       yield await this.#decode(frame, attempt);
@@ -136,8 +137,9 @@ export class CallAttempt implements FailedAttempt {
     const { method, settings } = this.parts;
     let { data } = frame;
     if ((frame.flags & 1) !== 0) {
-      if (attempt.encoding === null) throw new GrpcError("INTERNAL", "a message is compressed, and no header says how");
-      data = await decompress(data, attempt.encoding, settings.maxMessageSize);
+      const encoding = readEncoding(attempt.encoding, "INTERNAL");
+      if (encoding === null) throw new GrpcError("INTERNAL", "a message is compressed, and no header says how");
+      data = await decompress(data, encoding, settings.maxMessageSize);
     }
     try {
       return method.output.decode(data);
@@ -165,10 +167,7 @@ export class CallAttempt implements FailedAttempt {
     if (left !== null) headers["grpc-timeout"] = writeGrpcTimeout(left);
     if (this.span !== null) Object.assign(headers, this.span.headers());
     for (const metadata of this.parts.metadata) {
-      for (const [name, value] of metadata.wire()) {
-        const known = headers[name];
-        headers[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [String(known)]), value];
-      }
+      for (const [name, value] of metadata.wire()) addLine(headers, name, value);
     }
     return headers;
   }

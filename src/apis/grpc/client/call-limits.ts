@@ -59,6 +59,12 @@ export class CallLimits {
     return this.#deadline === null ? null : Math.max(0, this.#deadline - performance.now());
   }
 
+  /** The error of an attempt. A server cancels a call at its deadline, which may come before the timer of this client. */
+  reasonOf(error: unknown): unknown {
+    const cancelled = error instanceof GrpcError && error.grpcCode === GrpcStatus.CANCELLED;
+    return cancelled && this.#failure === null && this.left === 0 ? deadlinePassed() : error;
+  }
+
   /** Calls back with the error of a call that is over. Returns a function that ends it. */
   onOver(listener: (error: GrpcError) => void): () => void {
     if (this.#failure !== null) listener(this.#failure);

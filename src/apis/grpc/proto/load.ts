@@ -16,7 +16,8 @@ const shipped: ReadonlyMap<string, DescFile> = new Map(
 
 /** Reads a definition: the text of a `.proto` file, its path, or its URL. Imports are looked up in the folders. */
 export function loadProto(given: string | URL, folders: readonly string[] = []): DescFile {
-  if (typeof given === "string" && isText(given)) return new Loader(folders).add("service.proto", given);
+  // A path has neither line ends nor braces.
+  if (typeof given === "string" && /[\n{;]/.test(given)) return new Loader(folders).add("service.proto", given);
   const path = typeof given === "string" ? resolve(given) : fileURLToPath(given);
   const own = dirname(path);
   return new Loader([own, ...folders]).add(path.slice(own.length + 1), readFileSync(path, "utf8"));
@@ -25,11 +26,6 @@ export function loadProto(given: string | URL, folders: readonly string[] = []):
 /** Reads the text of a file that has the given name. */
 export function loadNamed(name: string, text: string): DescFile {
   return new Loader([]).add(name, text);
-}
-
-/** A path has neither line ends nor braces. */
-function isText(given: string): boolean {
-  return /[\n{;]/.test(given);
 }
 
 class Loader {

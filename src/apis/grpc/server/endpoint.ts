@@ -37,22 +37,14 @@ export function answerCall(exchange: Exchange, injected: Injected): Promise<Resp
  * It rejects as soon as the call is aborted. The handler may still run: scoped values are disposed after it.
  */
 class SingleRun {
-  readonly #exchange: Exchange;
-  readonly #injected: Injected;
-  readonly #resolve: (response: Response) => void;
-  readonly #reject: (error: unknown) => void;
   #held = false;
 
   constructor(
-    exchange: Exchange,
-    injected: Injected,
-    resolve: (response: Response) => void,
-    reject: (error: unknown) => void,
+    private readonly exchange: Exchange,
+    private readonly injected: Injected,
+    private readonly resolve: (response: Response) => void,
+    private readonly reject: (error: unknown) => void,
   ) {
-    this.#exchange = exchange;
-    this.#injected = injected;
-    this.#resolve = resolve;
-    this.#reject = reject;
     exchange.onAbort = (error) => {
       this.#held = true;
       exchange.request.hold();
@@ -66,7 +58,7 @@ class SingleRun {
       return;
     }
     try {
-      const message = this.#exchange.decode(this.#exchange.only(frames));
+      const message = this.exchange.decode(this.exchange.only(frames));
       if (isPromise(message)) {
         (message as Promise<unknown>).then(
           (decoded) => this.handle(decoded),
@@ -79,9 +71,9 @@ class SingleRun {
   }
 
   handle(message: unknown): void {
-    const { method, call } = this.#exchange;
+    const { method, call } = this.exchange;
     try {
-      const result = insideCall(call, () => method.handler(message, call, this.#injected));
+      const result = insideCall(call, () => method.handler(message, call, this.injected));
       if (isPromise(result)) {
         Promise.resolve(result).then(
           (value) => this.#send(value),
@@ -95,12 +87,12 @@ class SingleRun {
 
   fail(error: unknown): void {
     this.#settled();
-    this.#reject(error);
+    this.reject(error);
   }
 
   #send(message: unknown): void {
     try {
-      const frame = this.#exchange.encode(message);
+      const frame = this.exchange.encode(message);
       if (frame instanceof Promise)
         frame.then(
           (made) => this.#reply(made),
@@ -114,11 +106,11 @@ class SingleRun {
 
   #reply(frame: Buffer): void {
     this.#settled();
-    this.#resolve(this.#exchange.reply(frame));
+    this.resolve(this.exchange.reply(frame));
   }
 
   #settled(): void {
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     exchange.onAbort = null;
     exchange.settled();
     if (this.#held) exchange.request.finish();

@@ -13,10 +13,6 @@ import type { Incoming } from "./incoming.js";
 
 /** A call on its way through the pipeline: its messages in and out. */
 export class Exchange {
-  readonly request: Request;
-  readonly method: BoundMethod;
-  readonly wire: Wire;
-  readonly incoming: Incoming;
   readonly call: GrpcCall;
   /** True if the handler has given a response, in whole or in part. */
   replied = false;
@@ -28,11 +24,12 @@ export class Exchange {
   onAbort: ((error: unknown) => void) | null = null;
   readonly #timer: NodeJS.Timeout | null;
 
-  constructor(request: Request, method: BoundMethod, wire: Wire, incoming: Incoming) {
-    this.request = request;
-    this.method = method;
-    this.wire = wire;
-    this.incoming = incoming;
+  constructor(
+    readonly request: Request,
+    readonly method: BoundMethod,
+    readonly wire: Wire,
+    readonly incoming: Incoming,
+  ) {
     const { timeout } = wire;
     this.call = new GrpcCall(request, method, wire.protocol, timeout === null ? null : new Date(Date.now() + timeout));
     this.#timer = timeout === null ? null : setTimeout(() => request.abort(deadlineExceeded()), timeout);
@@ -139,7 +136,7 @@ export class Exchange {
   #parse(data: Uint8Array): unknown {
     const { input } = this.method;
     try {
-      return this.wire.json ? input.fromJson(textOf(data)) : input.decode(data);
+      return this.wire.json ? input.fromJson(strict.decode(data)) : input.decode(data);
     } catch (error) {
       if (error instanceof GrpcError) throw error;
       throw new GrpcError("INVALID_ARGUMENT", `the message is no ${input.typeName}: ${messageOf(error)}`, {
@@ -151,10 +148,6 @@ export class Exchange {
 
 const noPrefix = Buffer.alloc(prefixLength);
 const strict = new TextDecoder("utf-8", { fatal: true });
-
-function textOf(data: Uint8Array): string {
-  return strict.decode(data);
-}
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

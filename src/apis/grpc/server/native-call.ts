@@ -2,9 +2,11 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "nod
 import { discardBody, stopIterator } from "../../../http/discard.js";
 import type { Request } from "../../../http/request.js";
 import type { Response } from "../../../http/response.js";
+import { serverStreams } from "../bound-method.js";
 import { encodeStatus } from "../codec/status-message.js";
 import type { Metadata } from "../metadata.js";
 import { base64 } from "../metadata.js";
+import { addLine } from "../wire/add-line.js";
 import { encodeGrpcMessage } from "../wire/grpc-message.js";
 import type { Exchange } from "./exchange.js";
 import { noteLateFailure, type Outcome, outcomeOfError, outcomeOfResponse, success } from "./outcome.js";
@@ -39,8 +41,7 @@ export class NativeCall {
     const headers = fieldsOf(response.fields);
     headers[":status"] = 200;
     headers["content-type"] = exchange.wire.type;
-    stream.respond(headers, responseOptions);
-    stream.on("wantTrailers", () => this.#sendTrailers());
+    this.#begin(headers);
     const { body } = response;
     if (body instanceof Uint8Array) {
       stream.end(body);
@@ -49,15 +50,30 @@ export class NativeCall {
     }
   }
 
-  /** Ends the call without a message: headers and trailers in one. */
+  /** Ends the call without a message: headers and trailers in one, unless the handler of a stream has set headers. */
   refuse(outcome: Outcome, fields: readonly string[] | null = null): void {
     const headers = fieldsOf(fields);
     this.complete = true;
     for (const name of problemFields) delete headers[name];
     headers[":status"] = 200;
     headers["content-type"] = this.exchange?.wire.type ?? "application/grpc";
-    this.stream.respond(Object.assign(headers, this.#trailersOf(outcome)), refusalOptions);
+    const { exchange, stream } = this;
+    const own = exchange?.call.ownHeaders ?? null;
+    if (exchange !== null && own !== null && own.size > 0 && serverStreams(exchange.method)) {
+      for (const [name, value] of own.wire()) addLine(headers, name, value);
+      this.#outcome = outcome;
+      this.#begin(headers);
+      stream.end();
+      return;
+    }
+    // Without a frame of their own: clients do not repeat a call after such a frame (gRFC A6).
+    stream.respond(Object.assign(headers, this.#trailersOf(outcome, own)), refusalOptions);
     this.#leaveRequest();
+  }
+
+  #begin(headers: OutgoingHttpHeaders): void {
+    this.stream.respond(headers, responseOptions);
+    this.stream.on("wantTrailers", () => this.#sendTrailers());
   }
 
   /** Messages as fast as the client takes them: a full window pauses the handler. */
@@ -91,10 +107,10 @@ export class NativeCall {
     this.#leaveRequest();
   }
 
-  #trailersOf(outcome: Outcome): OutgoingHttpHeaders {
+  #trailersOf(outcome: Outcome, headers: Metadata | null = null): OutgoingHttpHeaders {
     const own = this.exchange?.call.ownTrailers ?? null;
     if (outcome === success && own === null) return { "grpc-status": "0" };
-    return trailersOf(outcome, own);
+    return trailersOf(outcome, headers, own);
   }
 
   /** The client may still send: it learns that nobody listens, after it has the status. */
@@ -121,10 +137,7 @@ function fieldsOf(fields: readonly string[] | null): OutgoingHttpHeaders {
   if (fields === null) return headers;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!.toLowerCase();
-    if (hopByHop.has(name)) continue;
-    const known = headers[name];
-    if (known === undefined) headers[name] = fields[i + 1]!;
-    else headers[name] = [...(Array.isArray(known) ? known : [String(known)]), fields[i + 1]!];
+    if (!hopByHop.has(name)) addLine(headers, name, fields[i + 1]!);
   }
   return headers;
 }
@@ -137,7 +150,7 @@ const maxTrailers = 60 * 1024;
 const maxMessage = 8 * 1024;
 
 /** The trailers of a call. If they are too large, the status and the beginning of its message are left. */
-export function trailersOf(outcome: Outcome, own: Metadata | null): Record<string, string | string[]> {
+export function trailersOf(outcome: Outcome, ...own: (Metadata | null)[]): Record<string, string | string[]> {
   const trailers = allTrailersOf(outcome, own);
   let bytes = 0;
   for (const [name, value] of Object.entries(trailers)) {
@@ -146,23 +159,18 @@ export function trailersOf(outcome: Outcome, own: Metadata | null): Record<strin
   if (bytes <= maxTrailers) return trailers;
   return allTrailersOf(
     { ...outcome, message: outcome.message.slice(0, maxMessage / 9), details: [], metadata: null },
-    null,
+    [],
   );
 }
 
-function allTrailersOf(outcome: Outcome, own: Metadata | null): Record<string, string | string[]> {
+function allTrailersOf(outcome: Outcome, own: readonly (Metadata | null)[]): Record<string, string | string[]> {
   const trailers: Record<string, string | string[]> = { "grpc-status": String(outcome.code) };
   if (outcome.message !== "") trailers["grpc-message"] = encodeGrpcMessage(outcome.message);
   if (outcome.details.length > 0) {
     trailers["grpc-status-details-bin"] = base64(encodeStatus(outcome.code, outcome.message, outcome.details));
   }
-  for (const metadata of [own, outcome.metadata]) {
-    if (metadata === null) continue;
-    for (const [name, value] of metadata.wire()) {
-      const known = trailers[name];
-      if (known === undefined) trailers[name] = value;
-      else trailers[name] = [...(Array.isArray(known) ? known : [known]), value];
-    }
+  for (const metadata of [...own, outcome.metadata]) {
+    if (metadata !== null) for (const [name, value] of metadata.wire()) addLine(trailers, name, value);
   }
   return trailers;
 }

@@ -6,7 +6,7 @@ import type { Http2StreamHandler, Http2StreamPeer } from "../../../server/http2/
 import { insideCall } from "../current-call.js";
 import { GrpcError } from "../grpc-error.js";
 import { acceptedEncodings } from "../wire/compression.js";
-import { formatOf, readWire, type Wire } from "../wire/wire.js";
+import { type Format, formatOf, readWire, type Wire } from "../wire/wire.js";
 import { CallSource, Exchange } from "./exchange.js";
 import { PushedFrames } from "./incoming.js";
 import type { ServedMethods } from "./methods.js";
@@ -26,9 +26,10 @@ export interface NativeHandlerParts extends SessionSettings {
 export function nativeHandler(parts: NativeHandlerParts): Http2StreamHandler {
   const sessions = new Sessions(parts);
   return (stream, headers, peer) => {
-    if (formatOf(headers["content-type"])?.protocol !== "grpc") return false;
+    const format = formatOf(headers["content-type"]);
+    if (format?.protocol !== "grpc") return false;
     if (headers[":method"] !== "POST") return false;
-    if (sessions.admit(stream)) call(parts, sessions, stream, headers, peer);
+    if (sessions.admit(stream)) call(parts, sessions, format, stream, headers, peer);
     else stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     return true;
   };
@@ -37,6 +38,7 @@ export function nativeHandler(parts: NativeHandlerParts): Http2StreamHandler {
 function call(
   { methods, mask, maxMetadataSize }: NativeHandlerParts,
   sessions: Sessions,
+  format: Format,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   peer: Http2StreamPeer,
@@ -54,7 +56,7 @@ function call(
   let wire: Wire;
   try {
     checkMetadata(peer.rawHeaders, maxMetadataSize);
-    wire = readWire(source, true);
+    wire = readWire(source, format);
   } catch (error) {
     const fields = ["grpc-accept-encoding", acceptedEncodings];
     new NativeCall(stream, request, null, mask).refuse(outcomeOfError(error, mask), fields);

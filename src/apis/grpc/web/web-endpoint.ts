@@ -7,11 +7,11 @@ import type { BoundMethod } from "../bound-method.js";
 import { insideCall } from "../current-call.js";
 import { answerCall } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
-import { openWeb } from "./web-request.js";
+import { openWeb, type WebCall } from "./web-request.js";
 import { webResponse } from "./web-response.js";
 
-/** The call of a request, or the error that its head gave. */
-const opened = new WeakMap<Request, Exchange | { readonly error: unknown }>();
+/** The calls of requests. Requests that are no calls have the error alone. */
+const opened = new WeakMap<Request, WebCall | { readonly error: unknown }>();
 
 /**
  * The route of a method for gRPC-Web and Connect. The outermost middleware turns whatever the pipeline responds into a
@@ -24,8 +24,8 @@ export function webRoute(method: BoundMethod, mask: boolean, options: HostRoute[
     handler(request, injected) {
       const call = opened.get(request);
       if (call === undefined) throw httpError("NOT_FOUND");
-      if ("error" in call) throw call.error;
-      return answerCall(call, injected);
+      if ("exchange" in call && call.error === null) return answerCall(call.exchange, injected);
+      throw call.error;
     },
   };
 }
@@ -45,13 +45,13 @@ function protocol(method: BoundMethod, mask: boolean): Middleware {
   };
 }
 
-/** Null if the head is not one of a call: the handler throws its error, inside of all middleware. */
+/** Null if the request is no call. The handler throws the error of a head, inside of all middleware. */
 function open(request: Request, method: BoundMethod): Exchange | null {
   try {
-    const exchange = openWeb(request, method);
-    opened.set(request, exchange);
-    request.onFinish(() => exchange.end());
-    return exchange;
+    const call = openWeb(request, method);
+    opened.set(request, call);
+    request.onFinish(() => call.exchange.end());
+    return call.exchange;
   } catch (error) {
     opened.set(request, { error });
     return null;

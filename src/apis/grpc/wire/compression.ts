@@ -24,11 +24,14 @@ const smallResult = 65_536;
 /** Messages below this size are sent as they are. */
 export const minimumToCompress = 1024;
 
-/** The encoding of a header; null for none. Throws UNIMPLEMENTED for one that is not known. */
-export function readEncoding(header: string | undefined): Encoding | null {
+/** The encoding of a header; null for none. Throws for one that is not known: INTERNAL is for that of a server. */
+export function readEncoding(
+  header: string | undefined,
+  code: "UNIMPLEMENTED" | "INTERNAL" = "UNIMPLEMENTED",
+): Encoding | null {
   if (header === undefined || header === "identity" || header === "") return null;
   if (header === "gzip" || header === "deflate") return header;
-  throw new GrpcError("UNIMPLEMENTED", `the compression ${JSON.stringify(header.slice(0, 40))} is not supported`);
+  throw new GrpcError(code, `the compression ${JSON.stringify(header.slice(0, 40))} is not supported`);
 }
 
 /** The first encoding of a list that can be used for responses. */

@@ -24,9 +24,12 @@ export function readConnectTimeout(text: string | undefined): number | null {
   return Math.min(Number(text), longest);
 }
 
-/** A timeout as it is sent: in milliseconds, in microseconds below one of these. */
+/**
+ * A timeout as it is sent: in milliseconds, in microseconds below one of these. It is rounded up, so that the client's
+ * deadline is not the later one.
+ */
 export function writeGrpcTimeout(milliseconds: number): string {
-  if (milliseconds < 1) return `${Math.max(0, Math.floor(milliseconds * 1000))}u`;
-  if (milliseconds < 100_000_000) return `${Math.floor(milliseconds)}m`;
-  return `${Math.min(99_999_999, Math.floor(milliseconds / 1000))}S`;
+  if (milliseconds < 1) return `${Math.ceil(milliseconds * 1000)}u`;
+  if (milliseconds < 100_000_000) return `${Math.min(99_999_999, Math.ceil(milliseconds))}m`;
+  return `${Math.min(99_999_999, Math.ceil(milliseconds / 1000))}S`;
 }

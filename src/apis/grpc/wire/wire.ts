@@ -1,11 +1,12 @@
 import { httpError } from "../../../errors/http-error.js";
 import type { RequestSource } from "../../../http/source.js";
 import type { GrpcProtocol } from "../grpc-call.js";
+import { GrpcError } from "../grpc-error.js";
 import { acceptedOf, type Encoding, readEncoding } from "./compression.js";
 import { readConnectTimeout, readGrpcTimeout } from "./timeout.js";
 
 /** The protocol of a call, and the format of its messages. */
-interface Format {
+export interface Format {
   readonly protocol: GrpcProtocol;
   /** True for messages in JSON, false for protobuf. */
   readonly json: boolean;
@@ -53,11 +54,25 @@ export function formatOf(contentType: string | undefined): Format | undefined {
   return formats.get(bare);
 }
 
-/** Reads the head of a call. Throws 415 for a Content-Type of another protocol. */
-export function readWire(source: RequestSource, streaming: boolean): Wire {
-  const format = source.method === "GET" ? undefined : formatOf(source.header("content-type"));
-  if (format === undefined) throw httpError("UNSUPPORTED_MEDIA_TYPE");
-  if (format.protocol === "connect") return connectWire(source, format, streaming);
+/** The format of gRPC-Web or Connect in a POST. Throws 415 for another Content-Type. */
+export function webFormat(source: RequestSource, streaming: boolean): Format {
+  const format = formatOf(source.header("content-type"));
+  // Calls of gRPC itself need HTTP/2 with trailers, and do not come here.
+  if (format === undefined || format.protocol === "grpc") throw httpError("UNSUPPORTED_MEDIA_TYPE");
+  // A unary method takes no stream, and the other way round (Connect protocol, "Unary-Request").
+  if (format.protocol === "connect" && format.enveloped !== streaming) throw httpError("UNSUPPORTED_MEDIA_TYPE");
+  return format;
+}
+
+/** The format of Connect with GET, by the name of its encoding. Throws 415 for another one. */
+export function getFormat(encoding: string | undefined): Format {
+  if (encoding !== "json" && encoding !== "proto") throw httpError("UNSUPPORTED_MEDIA_TYPE");
+  return formats.get(`application/${encoding}`)!;
+}
+
+/** Reads the head of a call. Throws an error of the call. */
+export function readWire(source: RequestSource, format: Format): Wire {
+  if (format.protocol === "connect") return connectWire(source, format);
   const timeout = source.header("grpc-timeout");
   const encoding = readEncoding(source.header("grpc-encoding"));
   const accepts = acceptedOf(source.header("grpc-accept-encoding"));
@@ -71,24 +86,16 @@ export function readWire(source: RequestSource, streaming: boolean): Wire {
 /** Calls without a deadline: there are few kinds. */
 const wires = new Map<string, Wire>();
 
-/** The head of a unary call with GET: the message is in the query. */
-export function readGetWire(source: RequestSource, json: boolean, compression: string | undefined): Wire {
-  const type = json ? "application/json" : "application/proto";
-  return {
-    ...formats.get(type)!,
-    encoding: readEncoding(compression),
-    accepts: acceptedOf(source.header("accept-encoding")),
-    timeout: readConnectTimeout(source.header("connect-timeout-ms")),
-  };
-}
-
-function connectWire(source: RequestSource, format: Format, streaming: boolean): Wire {
-  // A unary method takes no stream, and the other way round (Connect protocol, "Unary-Request").
-  if (format.enveloped !== streaming) throw httpError("UNSUPPORTED_MEDIA_TYPE");
+/** `compression` is that of the message in a query. */
+export function connectWire(source: RequestSource, format: Format, compression?: string): Wire {
+  const version = source.header("connect-protocol-version");
+  if (version !== undefined && version !== "1") {
+    throw new GrpcError("INVALID_ARGUMENT", "the header connect-protocol-version must be 1");
+  }
   const prefix = format.enveloped ? "connect-" : "";
   return {
     ...format,
-    encoding: readEncoding(source.header(`${prefix}content-encoding`)),
+    encoding: readEncoding(compression ?? source.header(`${prefix}content-encoding`)),
     accepts: acceptedOf(source.header(`${prefix}accept-encoding`)),
     timeout: readConnectTimeout(source.header("connect-timeout-ms")),
   };

@@ -46,11 +46,8 @@ const maxName = 1024;
 export class RecordedSpan extends ContextSpan {
   readonly recording: boolean = true;
   readonly spanId: string = newSpanId();
-  readonly sink: SpanSink;
   readonly scope: InstrumentationScope;
   readonly kind: number;
-  readonly parentId: string | null;
-  readonly parentRemote: boolean;
   readonly startedAt: number;
   name: string;
   /** NaN while it has not ended. */
@@ -66,19 +63,16 @@ export class RecordedSpan extends ContextSpan {
   droppedLinks = 0;
 
   constructor(
-    sink: SpanSink,
+    readonly sink: SpanSink,
     start: SpanStart,
     trace: TraceOf,
-    parentId: string | null,
-    parentRemote: boolean,
+    readonly parentId: string | null,
+    readonly parentRemote: boolean,
     baggage: Baggage | null,
   ) {
     super(sink, trace.traceId, trace.flags, trace.state, baggage);
-    this.sink = sink;
     this.scope = start.scope ?? sink.scope;
     this.kind = kinds[start.kind];
-    this.parentId = parentId;
-    this.parentRemote = parentRemote;
     this.startedAt = start.startedAt ?? performance.now();
     this.name = start.name;
     const { attributes, links } = start;

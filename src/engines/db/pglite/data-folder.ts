@@ -90,7 +90,7 @@ function isOwn(name: string): boolean {
 }
 
 async function create(folder: string, path: string, build: (path: string) => Promise<void>): Promise<void> {
-  const building = join(folder, `${clusterName}.new-${randomName()}`);
+  const building = join(folder, `${clusterName}.new-${randomBytes(6).toString("hex")}`);
   try {
     await mkdir(building);
     await build(building);
@@ -106,10 +106,6 @@ async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (buildPattern.test(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
-}
-
-function randomName(): string {
-  return randomBytes(6).toString("hex");
 }
 
 function exists(path: string): Promise<boolean> {

@@ -18,18 +18,15 @@ export class PgliteConnection implements Connection {
   statementLimit: number | null = null;
   busySince: number = performance.now();
   readonly slow = false;
-  readonly #pglite: Pglite;
-  readonly #serialize: Serialize;
-  readonly #owner: ConnectionOwner;
   readonly #queue: Execution[] = [];
   #underWay = 0;
   #working = false;
 
-  constructor(pglite: Pglite, serialize: Serialize, owner: ConnectionOwner) {
-    this.#pglite = pglite;
-    this.#serialize = serialize;
-    this.#owner = owner;
-  }
+  constructor(
+    private readonly pglite: Pglite,
+    private readonly serialize: Serialize,
+    private readonly owner: ConnectionOwner,
+  ) {}
 
   get load(): number {
     return this.#queue.length + this.#underWay;
@@ -54,7 +51,7 @@ export class PgliteConnection implements Connection {
   async quiet(): Promise<void> {}
 
   alone(alone: boolean): Promise<unknown> | undefined {
-    return this.#pglite.alone?.(alone);
+    return this.pglite.alone?.(alone);
   }
 
   async reset(): Promise<void> {
@@ -86,7 +83,7 @@ export class PgliteConnection implements Connection {
     if (!this.usable) return;
     this.usable = false;
     for (const execution of this.#queue.splice(0)) execution.fail(connectionError(reason));
-    this.#owner.onGone(this);
+    this.owner.onGone(this);
   }
 
   async #work(): Promise<void> {
@@ -99,7 +96,7 @@ export class PgliteConnection implements Connection {
       this.#underWay = 0;
       this.busySince = performance.now();
       settle();
-      if (this.usable) this.#owner.onProgress(this);
+      if (this.usable) this.owner.onProgress(this);
       if (this.busySince - since > longestRun) {
         await new Promise((resolve) => setImmediate(resolve));
         since = performance.now();
@@ -127,17 +124,17 @@ export class PgliteConnection implements Connection {
   }
 
   #exchange(messages: readonly Uint8Array[]): Promise<BackendMessage[]> {
-    return this.#pglite.execProtocolStream(Buffer.concat(messages), { throwOnError: false });
+    return this.pglite.execProtocolStream(Buffer.concat(messages), { throwOnError: false });
   }
 
   /** Asks for the types of the parameters. */
   #question(execution: Execution): readonly Uint8Array[] {
-    const { parse, describe, sync } = this.#serialize;
+    const { parse, describe, sync } = this.serialize;
     return [parse({ text: execution.info.text }), describe({ type: "S" }), sync()];
   }
 
   #statement(execution: Execution): readonly Uint8Array[] {
-    const { query, parse, describe, bind, execute, sync } = this.#serialize;
+    const { query, parse, describe, bind, execute, sync } = this.serialize;
     if (execution.script) return [query(execution.info.text)];
     return [
       parse({ text: execution.info.text }),

@@ -48,13 +48,6 @@ export interface ExecutionCarrier {
 
 /** One statement on its way through a connection, with its parameters and its result. */
 export class Execution {
-  readonly info: StatementInfo;
-  readonly params: readonly unknown[];
-  readonly kind: ResultKind;
-  /** False for a statement that is sent without a name. */
-  prepare: boolean;
-  /** Several statements in one text, without parameters. */
-  readonly script: boolean;
   readonly promise: Promise<unknown>;
   /** The parameters as they are sent; null until they have been checked. */
   encoded: Encoded[] | null = null;
@@ -97,12 +90,15 @@ export class Execution {
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(info: StatementInfo, params: readonly unknown[], kind: ResultKind, prepare: boolean, script = false) {
-    this.info = info;
-    this.params = params;
-    this.kind = kind;
-    this.prepare = prepare;
-    this.script = script;
+  constructor(
+    readonly info: StatementInfo,
+    readonly params: readonly unknown[],
+    readonly kind: ResultKind,
+    /** False for a statement that is sent without a name. */
+    public prepare: boolean,
+    /** Several statements in one text, without parameters. */
+    readonly script: boolean = false,
+  ) {
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;

@@ -3,15 +3,12 @@ import { OperationalError } from "../errors.js";
 
 /** Knows if a database is down, and when to try again to reach it. */
 export class Outage {
-  readonly #retry: () => void;
   #down: { readonly since: number; error: Error } | null = null;
   #failures = 0;
   #timer: NodeJS.Timeout | null = null;
 
   /** `retry` makes one more attempt. */
-  constructor(retry: () => void) {
-    this.#retry = retry;
-  }
+  constructor(private readonly retry: () => void) {}
 
   /** True from the first attempt that fails until one succeeds. */
   get lasts(): boolean {
@@ -33,7 +30,7 @@ export class Outage {
     this.#timer ??= setTimeout(
       () => {
         this.#timer = null;
-        this.#retry();
+        this.retry();
       },
       backoff(this.#failures, 50, 1000),
     );

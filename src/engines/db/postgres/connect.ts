@@ -5,7 +5,7 @@ import { type DatabaseConfig, addressOf as hostAddress, type OpenStream } from "
 import { OperationalError } from "../errors.js";
 import type { AuthMethod } from "../require-auth.js";
 import { translateError } from "../translate-error.js";
-import type { Host } from "../url.js";
+import type { DatabaseServer } from "../url.js";
 import { AuthenticationRefused, guardAuthentication } from "./authentication.js";
 import { MessageReader } from "./message-reader.js";
 import type { PgClient, PgModule } from "./pg-module.js";
@@ -21,7 +21,7 @@ export interface Connected {
   /** The way of authentication that the server asked for. */
   readonly method: AuthMethod;
   /** The server. Its certificate belongs to this name or address. */
-  readonly host: Host;
+  readonly host: DatabaseServer;
   /** Opens the bytes to the server, if not a socket does. */
   readonly open: OpenStream | undefined;
   /** The server by host and port. */
@@ -31,7 +31,7 @@ export interface Connected {
 /** One server, and the account with which to connect. */
 export interface Target {
   readonly config: DatabaseConfig;
-  readonly host: Host;
+  readonly host: DatabaseServer;
   /** The ways to connect that are allowed, in order. */
   readonly attempts: readonly Attempt[];
   readonly password: string | undefined;

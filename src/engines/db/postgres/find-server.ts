@@ -8,7 +8,7 @@ import { DatabaseError, OperationalError } from "../errors.js";
 import { Execution } from "../pool/execution.js";
 import type { ConnectionRoute } from "../route.js";
 import { internalStatement } from "../statements.js";
-import type { Host } from "../url.js";
+import type { DatabaseServer } from "../url.js";
 import { addressOf, type Connected, connectClient, type Target } from "./connect.js";
 import type { PgConnection } from "./pg-connection.js";
 import type { PgModule } from "./pg-module.js";
@@ -21,7 +21,7 @@ export class ServerFinder {
   readonly #attempts: readonly Attempt[];
   readonly #join: (connected: Connected) => PgConnection;
   /** The host of the last connection. It is tried first, so that a host that is down does not delay each connection. */
-  #last: Host | null = null;
+  #last: DatabaseServer | null = null;
   /** The way of the last connection; null before the first one. */
   route: ConnectionRoute | null = null;
 
@@ -89,7 +89,7 @@ export class ServerFinder {
     throw failures.length === 1 ? failures[0] : allFailed(failures);
   }
 
-  #inOrder(): readonly Host[] {
+  #inOrder(): readonly DatabaseServer[] {
     const { hosts } = this.#config;
     const last = this.#last;
     return last === null ? hosts : [last, ...hosts.filter((host) => host !== last)];
@@ -140,7 +140,9 @@ async function assertKind(
       "prefer-standby": true,
     };
     if (suits[wanted]) return;
-    const kind = wanted === "read-write" || wanted === "read-only" ? access(readOnly) : role(standby);
+    const access = readOnly ? "read-only" : "read-write";
+    const role = standby ? "a standby" : "a primary";
+    const kind = wanted === "read-write" || wanted === "read-only" ? access : role;
     throw new OperationalError(`cannot use PostgreSQL at ${address}: it is ${kind}, not ${wanted}`, {
       sqlstate: "08001",
     });
@@ -167,14 +169,6 @@ function routeOf({ config, host, password }: Target, { attempt, method }: Connec
     method,
     bindsChannel: attempt !== false && config.channelBinding !== "disable",
   };
-}
-
-function access(readOnly: boolean): string {
-  return readOnly ? "read-only" : "read-write";
-}
-
-function role(standby: boolean): string {
-  return standby ? "a standby" : "a primary";
 }
 
 function allFailed(failures: readonly unknown[]): OperationalError {

@@ -12,19 +12,16 @@ export class StatementNaming {
   disabled = false;
   /** The number of times that a prepared statement was found outdated, because its table has changed. */
   tableChanges = 0;
-  readonly #logger: Logger | undefined;
   #losses = 0;
 
-  constructor(logger: Logger | undefined) {
-    this.#logger = logger;
-  }
+  constructor(private readonly logger: Logger | undefined) {}
 
   /** A name was taken by another client, a prepared statement is gone, or it may never have been prepared. */
   surprised(by: "taken" | "gone" | "unknown"): void {
     if (by === "gone") this.#losses++;
     if (this.disabled || (by !== "taken" && this.#losses < toleratedLosses)) return;
     this.disabled = true;
-    this.#logger?.warn(
+    this.logger?.warn(
       "statements are no longer prepared: a pooler in transaction mode shares the sessions of the database with others. " +
         "Set preparedStatements: false, or ?pgbouncer=true in the URL",
     );

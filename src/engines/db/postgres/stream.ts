@@ -2,14 +2,14 @@ import { connect, type Socket } from "node:net";
 import { show } from "../../../kit/options.js";
 import { within } from "../../../kit/time/within.js";
 import type { OpenStream } from "../config.js";
-import type { Host } from "../url.js";
+import type { DatabaseServer } from "../url.js";
 import { isUnixSocket } from "./tls.js";
 
 /**
  * The stream that the user's function opens, in the form that node-postgres needs: it calls `connect` on it, and then
  * waits for the event. A stream that comes too late is closed.
  */
-export async function openStream(open: OpenStream, host: Host, timeout: number): Promise<Socket> {
+export async function openStream(open: OpenStream, host: DatabaseServer, timeout: number): Promise<Socket> {
   const opening = (async () => {
     const opened = await open({ ...host });
     // Without a listener, the error of one that is given up would end the process.
@@ -38,7 +38,7 @@ export async function openStream(open: OpenStream, host: Host, timeout: number):
 export async function streamBeside(
   session: Socket,
   open: OpenStream | undefined,
-  host: Host,
+  host: DatabaseServer,
   timeout: number,
 ): Promise<Socket> {
   if (open !== undefined) return (await openStream(open, host, timeout)).connect({ port: host.port });

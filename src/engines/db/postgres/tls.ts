@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ConnectionOptions } from "node:tls";
 import { ValueError } from "../../../kit/value-error.js";
 import type { DatabaseConfig } from "../config.js";
-import type { Host } from "../url.js";
+import type { DatabaseServer } from "../url.js";
 
 /** One way to connect; false is without TLS. */
 export type Attempt = ConnectionOptions | false;
@@ -19,7 +19,7 @@ export async function tlsAttempts(config: DatabaseConfig): Promise<readonly Atte
 }
 
 /** True for a host that is the folder of a Unix socket, which has no TLS. */
-export function isUnixSocket({ host }: Host): boolean {
+export function isUnixSocket({ host }: DatabaseServer): boolean {
   return host.startsWith("/");
 }
 

@@ -6,16 +6,12 @@ import { readTransactionOptions } from "./transaction-options.js";
 
 /** The transaction that everything runs in: of a test that is rolled back. */
 export class PinnedTransaction {
-  readonly #scope: TransactionScope;
-
-  constructor(scope: TransactionScope) {
-    this.#scope = scope;
-  }
+  constructor(private readonly scope: TransactionScope) {}
 
   /** Runs a transaction of the application as a savepoint, and the hooks of its commit after it. */
   async transaction<T>(run: Run<T>, options?: TransactionOptions, boundSignal?: AbortSignal): Promise<T> {
     const { settings, readOnly, signal = boundSignal } = readTransactionOptions(options);
-    const result = await this.#scope.transaction(async (tx) => {
+    const result = await this.scope.transaction(async (tx) => {
       const inner = tx as TransactionScope;
       const before = settings.size === 0 ? settings : await valuesOf(settings, inner);
       if (settings.size > 0) await inner.applySettings(settings);
@@ -27,12 +23,12 @@ export class PinnedTransaction {
       return value;
     }, signal && { signal });
     // Inside of another transaction of the application, that one runs the hooks.
-    if (currentScope(this.#scope.owner) === null) await runHooks(this.#scope.takeHooks());
+    if (currentScope(this.scope.owner) === null) await runHooks(this.scope.takeHooks());
     return result;
   }
 
   cursorHome(): Promise<CursorHome> {
-    return this.#scope.cursorHome();
+    return this.scope.cursorHome();
   }
 }
 

@@ -6,7 +6,6 @@ const leastTidied = 1000;
  * rows: an object that remembers a row as saved would otherwise believe in a save that was rolled back.
  */
 export class UndoLevel {
-  readonly #outer: UndoLevel | null;
   /** Null until something is changed: most transactions change no state. */
   #undos: WeakMap<object, () => void> | null = null;
   /** The subjects, in their order. Those that nobody else has need no undo: a long transaction does not keep them in memory. */
@@ -14,13 +13,11 @@ export class UndoLevel {
   #tidyAt = leastTidied;
   #undone = false;
 
-  constructor(outer: UndoLevel | null) {
-    this.#outer = outer;
-  }
+  constructor(private readonly outer: UndoLevel | null) {}
 
   /** True if it was rolled back, or one around it. */
   get undone(): boolean {
-    return this.#undone || (this.#outer?.undone ?? false);
+    return this.#undone || (this.outer?.undone ?? false);
   }
 
   /** Keeps the state that a subject has now, unless it is kept already. `take` returns the function that restores it. */
@@ -37,7 +34,7 @@ export class UndoLevel {
 
   /** Hands the kept states to the level around it. That one may have older states, which stay. */
   release(): void {
-    for (const [subject, undo] of this.#kept()) this.#outer?.keep(subject, () => undo);
+    for (const [subject, undo] of this.#kept()) this.outer?.keep(subject, () => undo);
     this.#forget();
   }
 

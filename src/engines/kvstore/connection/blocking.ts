@@ -36,11 +36,13 @@ export class BlockingLinks {
     if (this.#busy.size >= maxBlocking) {
       throw new KvStoreError("BUSY", `more than ${maxBlocking} blocking calls of the key-value store at a time`);
     }
-    const link = this.#idle.pop() ?? new Link(this.#create(), this.#config.address);
+    const link =
+      this.#idle.pop() ?? new Link(createRawClient(this.#ioredis, this.#config, "blocking"), this.#config.address);
     this.#busy.add(link);
     let sound = false;
     const late = (): never => {
-      throw timedOut(this.#config.address);
+      const { address } = this.#config;
+      throw new KvStoreError("TIMEOUT", `the key-value store at ${address} did not reply to a blocking call in time`);
     };
     const connectMs = milliseconds(this.#config.connectTimeout);
     const limit = blockMs + milliseconds(this.#config.commandTimeout) + connectMs;
@@ -61,12 +63,4 @@ export class BlockingLinks {
     for (const link of [...this.#busy, ...this.#idle]) link.close();
     this.#idle.length = 0;
   }
-
-  #create(): ReturnType<typeof createRawClient> {
-    return createRawClient(this.#ioredis, this.#config, "blocking");
-  }
-}
-
-function timedOut(address: string): KvStoreError {
-  return new KvStoreError("TIMEOUT", `the key-value store at ${address} did not reply to a blocking call in time`);
 }

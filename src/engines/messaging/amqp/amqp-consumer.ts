@@ -53,15 +53,11 @@ export async function openConsumer(
 
 /** A consumer on its own channel. The end of the channel is the end of the consumer. */
 export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueReaderOwner, SuspectsOwner {
-  readonly channel: AmqpChannel;
   readonly prefetch: number;
   readonly isLasting: boolean;
   readonly unsettled: Unsettled;
   /** Messages that came during a pause, or while suspects are handled; and the suspects. */
   readonly waiting: AmqpMessage[] = [];
-  readonly #share: ConsumerShare;
-  readonly #sink: DeliverySink;
-  readonly #queues: ConsumerQueues;
   readonly #reader: QueueReader;
   readonly #suspects: AmqpSuspects | null;
   #settled: (() => void) | null = null;
@@ -72,19 +68,15 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
   #ended = false;
 
   constructor(
-    share: ConsumerShare,
+    private readonly share: ConsumerShare,
     { prefetch, broadcast }: ConsumeRequest,
-    sink: DeliverySink,
-    channel: AmqpChannel,
-    queues: ConsumerQueues,
+    private readonly sink: DeliverySink,
+    readonly channel: AmqpChannel,
+    private readonly queues: ConsumerQueues,
   ) {
-    this.channel = channel;
     this.prefetch = prefetch;
     this.isLasting = !broadcast;
     this.unsettled = new Unsettled(channel, prefetch);
-    this.#share = share;
-    this.#sink = sink;
-    this.#queues = queues;
     this.#reader = new QueueReader(queues.queue, this, !queues.isSingleActive);
     this.#suspects =
       queues.suspects === null ? null : new AmqpSuspects(queues.suspects, share.turns, this.#reader, this);
@@ -134,16 +126,16 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
     // One that has failed is opened again, and continues with its queue.
     const isLast = !this.isLasting && !this.#ended;
     this.#forget();
-    if (isLast) await this.channel.deleteQueue(this.#queues.queue).catch(() => {});
+    if (isLast) await this.channel.deleteQueue(this.queues.queue).catch(() => {});
     // Waits for the broker: everything that was settled before is settled there too.
     await closed(this.channel);
   }
 
   async lag(): Promise<number | null> {
     if (this.#ended) return null;
-    const { queue, suspects } = this.#queues;
+    const { queue, suspects } = this.queues;
     const names = suspects === null ? [queue] : [queue, suspects];
-    const counts = await this.#share.link.onChannel((channel) =>
+    const counts = await this.share.link.onChannel((channel) =>
       Promise.all(names.map((name) => channel.checkQueue(name))),
     );
     return counts.reduce((sum, { messageCount }) => sum + messageCount, this.unsettled.size);
@@ -165,7 +157,7 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
   }
 
   #deliver(message: AmqpMessage, earlier: number): void {
-    this.#sink.deliver(new AmqpDelivery(message, this, earlier));
+    this.sink.deliver(new AmqpDelivery(message, this, earlier));
   }
 
   async goOn(): Promise<void> {
@@ -214,13 +206,13 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
   }
 
   retry({ message, record }: AmqpDelivery, headers: RecordHeaders, delay: number): Promise<void> {
-    return this.#copy(message, this.#queues.queue, record, headers, delay);
+    return this.#copy(message, this.queues.queue, record, headers, delay);
   }
 
   /** First the copy, then the end of the original: between the two there are both. */
   async #copy(message: AmqpMessage, ...copy: Parameters<SendLater>): Promise<void> {
     if (!this.unsettled.open.has(message)) throw lost();
-    await this.#share.sendLater(...copy);
+    await this.share.sendLater(...copy);
     this.#ack(message);
   }
 
@@ -237,8 +229,8 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#forget();
-    this.#sink.unconfirmed?.(this.#acked);
-    this.#sink.failed(error);
+    this.sink.unconfirmed?.(this.#acked);
+    this.sink.failed(error);
   }
 
   /** The deliveries are with the broker again, or soon: none of them can be settled here any more. */

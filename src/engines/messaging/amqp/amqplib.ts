@@ -84,8 +84,8 @@ export function versionOf({ connection }: AmqpChannel): string {
 }
 
 /** Loads the client library, which applications without an AMQP broker do not need. */
-export function loadAmqplib(load: () => Promise<Amqplib> = importAmqplib): Promise<Amqplib> {
-  return loadPackage(load, "amqplib", "enableAmqp", "@2.3");
+export function loadAmqplib(): Promise<Amqplib> {
+  return loadPackage(importAmqplib, "amqplib", "enableAmqp", "@2.3");
 }
 
 async function importAmqplib(): Promise<Amqplib> {

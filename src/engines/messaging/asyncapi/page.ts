@@ -1,6 +1,8 @@
-import { Response } from "../../../http/response.js";
+import { pageResponse } from "../../../http/page-response.js";
+import type { Response } from "../../../http/response.js";
 import { nodeCrypto } from "../../../kit/node-modules.js";
 import { escapeHtml } from "../../../kit/pages/escape-html.js";
+import { htmlPage } from "../../../kit/pages/html-page.js";
 import { pageGround } from "../../../kit/pages/page-style.js";
 import { relativeAddress } from "../../../routing/pattern.js";
 import type { JsonSchema } from "../../../validation/json-schema.js";
@@ -43,17 +45,7 @@ export function asyncapiPage(
   const { title, version, description = "" } = document.info;
   const channels = Object.entries(document.channels);
   const schemas = Object.entries(document.components?.schemas ?? {});
-  const response = Response.html(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<header>
+  const body = `<header>
 <nav aria-label="Documentation">${links
     .map(([label, to]) => `<a href="${escapeHtml(relativeAddress(path, to))}">${label}</a>`)
     .join("")}</nav>
@@ -64,18 +56,11 @@ ${paragraph(description)}
 ${channels.map(([id]) => channelSection(document, id)).join("\n")}
 ${channels.length === 0 ? '<p class="empty">The application has no handlers and publishes no topics.</p>' : ""}
 ${schemas.map(([name, schema]) => schemaSection(name, schema)).join("\n")}
-</main>
-</body>
-</html>
-`);
+</main>`;
   const hash = nodeCrypto().createHash("sha256").update(style).digest("base64");
-  const policy = ["default-src 'none'", `style-src 'sha256-${hash}'`, "img-src data:"];
-  const frames = ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'"];
-  response.addField("Content-Security-Policy", [...policy, ...frames].join("; "));
-  response.addField("X-Content-Type-Options", "nosniff");
-  response.addField("Referrer-Policy", "no-referrer");
-  response.addField("Cache-Control", "no-store");
-  return response;
+  const policy = ["default-src 'none'", `style-src 'sha256-${hash}'`, "img-src data:", "frame-ancestors 'self'"];
+  const head = `<link rel="icon" href="data:,">\n<style>${style}</style>`;
+  return pageResponse(htmlPage(title, head, body), policy);
 }
 
 function channelSection(document: AsyncApiDocument, id: string): string {

@@ -29,9 +29,6 @@ class Waiting<Task> {
  * tasks without a key run as soon as there is room.
  */
 export class Lanes<Task extends object> implements Flow<Task> {
-  readonly #limit: number;
-  readonly #keyOf: (task: Task) => string | null;
-  readonly #run: (task: Task) => void;
   /** Started as soon as there is room. */
   readonly #ready: (Task | Waiting<Task>)[] = [];
   /** The keys in use, each with the tasks that wait for the one that runs. */
@@ -43,18 +40,18 @@ export class Lanes<Task extends object> implements Flow<Task> {
   #tasks = 0;
 
   /** @param run starts a task; `end` must be called once when it has ended, and not before `run` has returned */
-  constructor(limit: number, keyOf: (task: Task) => string | null, run: (task: Task) => void) {
-    this.#limit = limit;
-    this.#keyOf = keyOf;
-    this.#run = run;
-  }
+  constructor(
+    private readonly limit: number,
+    private readonly keyOf: (task: Task) => string | null,
+    private readonly run: (task: Task) => void,
+  ) {}
 
   get running(): number {
     return this.#running.size;
   }
 
   add(task: Task): void {
-    const key = this.#keyOf(task);
+    const key = this.keyOf(task);
     this.#tasks++;
     if (key !== null) {
       const lane = this.#lanes.get(key);
@@ -70,7 +67,7 @@ export class Lanes<Task extends object> implements Flow<Task> {
 
   /** A task has ended. */
   end(task: Task): void {
-    const key = this.#keyOf(task);
+    const key = this.keyOf(task);
     this.#leave(task);
     if (key !== null) this.#next(key);
     if (--this.#tasks === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -112,7 +109,7 @@ export class Lanes<Task extends object> implements Flow<Task> {
   }
 
   #enter(task: Task | Waiting<Task>): void {
-    if (this.#running.size >= this.#limit || this.#isHeld?.(taskOf(task))) this.#ready.push(task);
+    if (this.#running.size >= this.limit || this.#isHeld?.(taskOf(task))) this.#ready.push(task);
     else this.#start(task);
   }
 
@@ -124,7 +121,7 @@ export class Lanes<Task extends object> implements Flow<Task> {
   }
 
   #fill(): void {
-    while (this.#running.size < this.#limit) {
+    while (this.#running.size < this.limit) {
       const next = this.#takeReady();
       if (next === undefined) return;
       this.#start(next);
@@ -141,7 +138,7 @@ export class Lanes<Task extends object> implements Flow<Task> {
   #start(task: Task | Waiting<Task>): void {
     this.#running.add(taskOf(task));
     if (task instanceof Waiting) task.begin();
-    else this.#run(task);
+    else this.run(task);
   }
 }
 
@@ -151,12 +148,9 @@ function taskOf<Task>(task: Task | Waiting<Task>): Task {
 
 /** Those who wait until no task of a kind runs. */
 export class Quiet<Task> {
-  readonly #running: () => Iterable<Task>;
   #waiting: { readonly isHeld: IsHeld<Task>; readonly resolve: () => void }[] = [];
 
-  constructor(running: () => Iterable<Task>) {
-    this.#running = running;
-  }
+  constructor(private readonly running: () => Iterable<Task>) {}
 
   wait(isHeld: IsHeld<Task> = () => true): Promise<void> {
     return new Promise((resolve) => {
@@ -168,7 +162,7 @@ export class Quiet<Task> {
   /** Called when a task has ended. */
   check(): void {
     if (this.#waiting.length === 0) return;
-    const running = [...this.#running()];
+    const running = [...this.running()];
     this.#waiting = this.#waiting.filter(({ isHeld, resolve }) => {
       if (running.some(isHeld)) return true;
       resolve();

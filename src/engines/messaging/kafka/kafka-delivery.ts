@@ -22,31 +22,21 @@ export interface DeliveryOwner {
 
 /** A message of a partition. It knows its place itself: a weak map of the deliveries would cost the garbage collector too much. */
 export class KafkaDelivery implements Delivery, PartitionEntry {
-  readonly record: IncomingRecord;
   /** Counted for messages that are handled alone, since they may have killed a process. */
   earlier = 0;
-  readonly owner: DeliveryOwner;
-  /** The partition as it was at the delivery. */
-  readonly partition: Partition<KafkaDelivery>;
-  readonly number: number;
-  readonly offset: bigint;
   readonly unreadable: MessagingError | undefined;
   /** True if the delivery has its result, or is not ours any more. Set by the partition. */
   over = false;
 
   constructor(
-    record: IncomingRecord,
-    owner: DeliveryOwner,
-    partition: Partition<KafkaDelivery>,
-    number: number,
-    offset: bigint,
+    readonly record: IncomingRecord,
+    readonly owner: DeliveryOwner,
+    /** The partition as it was at the delivery. */
+    readonly partition: Partition<KafkaDelivery>,
+    readonly number: number,
+    readonly offset: bigint,
     unreadable?: MessagingError,
   ) {
-    this.record = record;
-    this.owner = owner;
-    this.partition = partition;
-    this.number = number;
-    this.offset = offset;
     this.unreadable = unreadable;
   }
 

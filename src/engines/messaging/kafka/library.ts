@@ -211,9 +211,9 @@ export interface KafkaAdmin extends KafkaClient {
 }
 
 /** Loads the client library, which applications without a log broker do not need. */
-export function loadKafka(load: () => Promise<KafkaLibrary> = importKafka): Promise<KafkaLibrary> {
+export function loadKafka(): Promise<KafkaLibrary> {
   // Without the range npm installs version 2, which throws on Node 20 and which the range of the peer dependency refuses.
-  return loadPackage(load, "@platformatic/kafka", "enableMessaging", `@1.35${nodeNote()}`);
+  return loadPackage(importKafka, "@platformatic/kafka", "enableMessaging", `@1.35${nodeNote()}`);
 }
 
 /** Parts of the client library name a newer Node than it does itself. They work on Node 20; npm warns of them. */

@@ -24,7 +24,6 @@ const turns = new Turns();
  * with it, the next one knows the message, and counts.
  */
 export class Suspects {
-  readonly #parts: SuspectsParts;
   #current: KafkaDelivery | null = null;
   #ending: Deferred<void> = deferred();
   #late: NodeJS.Timeout | undefined;
@@ -32,9 +31,7 @@ export class Suspects {
   #since: number | null = null;
   #waiting: NodeJS.Timeout | undefined;
 
-  constructor(parts: SuspectsParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: SuspectsParts) {}
 
   /** True while a message is handled alone. */
   get busy(): boolean {
@@ -52,8 +49,8 @@ export class Suspects {
     if (this.#isLong()) return false;
     this.#waiting ??= setTimeout(() => {
       this.#waiting = undefined;
-      this.#parts.assignment.trust();
-      this.#parts.ended();
+      this.parts.assignment.trust();
+      this.parts.ended();
     }, longestCare).unref();
     return true;
   }
@@ -62,25 +59,25 @@ export class Suspects {
     this.#current = delivery;
     this.#isLong();
     const { promise } = (this.#ending = deferred());
-    turns.run(() => this.#handle(delivery, promise)).catch(this.#parts.failed);
-    void promise.then(this.#parts.ended);
+    turns.run(() => this.#handle(delivery, promise)).catch(this.parts.failed);
+    void promise.then(this.parts.ended);
   }
 
   async #handle(delivery: KafkaDelivery, ending: Promise<void>): Promise<void> {
     if (this.#current !== delivery) return;
     await Promise.race([this.#remember(delivery), ending]);
     if (this.#current !== delivery) return;
-    this.#parts.deliver(delivery);
+    this.parts.deliver(delivery);
     this.#late = setTimeout(() => {
       // It stays the one that the group remembers.
-      this.#parts.assignment.trust();
+      this.parts.assignment.trust();
       this.settled(delivery);
     }, longestAlone);
     await ending;
   }
 
   async #remember({ partition, number, offset, earlier }: KafkaDelivery): Promise<void> {
-    const { assignment, commits } = this.#parts;
+    const { assignment, commits } = this.parts;
     partition.trying = { offset, deliveries: earlier + 1 };
     assignment.touch([number]);
     await commits.flush();
@@ -95,7 +92,7 @@ export class Suspects {
   #isLong(): boolean {
     this.#since ??= performance.now();
     if (performance.now() - this.#since <= longestCare) return false;
-    this.#parts.assignment.trust();
+    this.parts.assignment.trust();
     return true;
   }
 

@@ -19,18 +19,15 @@ interface Member {
 
 /** Runs transactions. */
 export class KafkaTransactions {
-  readonly #clients: KafkaClients;
   readonly #free: Member[] = [];
   readonly #waiting: ((member: Member) => void)[] = [];
   #made = 0;
 
-  constructor(clients: KafkaClients) {
-    this.#clients = clients;
-  }
+  constructor(private readonly clients: KafkaClients) {}
 
   /** Publishes the records and moves the offsets of the group over the deliveries, all of it or nothing. */
   async run(records: readonly OutgoingRecord[], deliveries: readonly Delivery[]): Promise<void> {
-    await this.#clients.ensureTopics([...new Set(records.map(({ topic }) => topic))]);
+    await this.clients.ensureTopics([...new Set(records.map(({ topic }) => topic))]);
     const consumers = groupsOf(deliveries);
     const member = await this.#take();
     try {
@@ -53,9 +50,9 @@ export class KafkaTransactions {
     let committing = false;
     const added: DeliveryOwner[] = [];
     try {
-      member.producer ??= this.#clients.producer(member.id);
+      member.producer ??= this.clients.producer(member.id);
       const transaction = await member.producer.beginTransaction();
-      const { compression } = this.#clients.config;
+      const { compression } = this.clients.config;
       for (const messages of requestsOf(records)) {
         await transaction.send({ messages: messages.map(messageOf), acks: -1, compression });
       }
@@ -67,7 +64,7 @@ export class KafkaTransactions {
       await transaction.commit();
     } catch (error) {
       const known = await this.#recover(member);
-      const failure = this.#clients.translate(error);
+      const failure = this.clients.translate(error);
       if (!committing || consumers.size === 0) {
         for (const consumer of added) consumer.aborted();
         throw failure;
@@ -88,7 +85,7 @@ export class KafkaTransactions {
     const old = member.producer;
     member.producer = null;
     old?.close(true).catch(() => {});
-    const producer = this.#clients.producer(member.id);
+    const producer = this.clients.producer(member.id);
     member.id = this.#newId();
     try {
       await (await producer.beginTransaction()).abort();
@@ -111,7 +108,7 @@ export class KafkaTransactions {
   }
 
   #newId(): string {
-    return `${this.#clients.config.clientId}-${randomUUID()}`;
+    return `${this.clients.config.clientId}-${randomUUID()}`;
   }
 
   #give(member: Member): void {

@@ -120,10 +120,6 @@ export class Publisher {
     return null;
   }
 
-  #all(): Waiting[] {
-    return [...this.#underWay.entries, ...this.#held, ...this.#queue];
-  }
-
   /** One turn, in which others can join. */
   #fillSoon(): void {
     if (this.#soon) return;
@@ -226,7 +222,7 @@ export class Publisher {
     this.#timer = setTimeout(
       () => {
         const now = performance.now();
-        for (const entry of this.#all()) {
+        for (const entry of [...this.#underWay.entries, ...this.#held, ...this.#queue]) {
           if (entry.deadline > now) continue;
           const text = `the ${this.#broker.name} broker did not confirm the message for '${entry.record.topic}' in time`;
           this.#settle(entry, new MessagingError("TIMEOUT", text));

@@ -116,8 +116,8 @@ export interface SnsCalls {
 }
 
 /** Loads the client library, which applications without a cloud queue do not need. */
-export function loadSqs(load: () => Promise<SqsLibrary> = importSqs): Promise<SqsLibrary> {
-  return loadPackage(load, "@aws-sdk/client-sqs", "enableCloudQueue");
+export function loadSqs(): Promise<SqsLibrary> {
+  return loadPackage(importSqs, "@aws-sdk/client-sqs", "enableCloudQueue");
 }
 
 /** Loads the client library of SNS, which only fan-out needs. */

@@ -18,13 +18,10 @@ const lockPatience = 5000;
  * appends under way end, and new ones wait. Older events leave without that.
  */
 export class PostgresArchive {
-  readonly #db: Database;
-  readonly #schema: string;
-
-  constructor(db: Database, schema: string) {
-    this.#db = db;
-    this.#schema = schema;
-  }
+  constructor(
+    private readonly db: Database,
+    private readonly schema: string,
+  ) {}
 
   async archive(stream: string): Promise<number> {
     const text = `with moved as (delete from ${this.#table("events")} where stream = $1 and version < $2 returning ${eventColumns}),
@@ -47,7 +44,7 @@ export class PostgresArchive {
       opened as (delete from ${this.#table("archived_streams")} where stream = $1),
       stored as (insert into ${this.#table("events")} (${eventColumns}) select * from moved returning version)
       select count(*) from stored`;
-    return (await this.#db.current.fetchval<number>(text, [stream]))!;
+    return (await this.db.current.fetchval<number>(text, [stream]))!;
   }
 
   async truncate(stream: string, before: number, keep: boolean): Promise<number> {
@@ -64,7 +61,7 @@ export class PostgresArchive {
   }
 
   async #move(text: string, values: readonly [stream: string, before: number]): Promise<number> {
-    const { current } = this.#db;
+    const { current } = this.db;
     return boundedTransaction(current, async (tx) => {
       const isNew = await tx.fetchval<boolean>(
         `select exists (select from ${this.#table("events")}
@@ -85,7 +82,7 @@ export class PostgresArchive {
    */
   async finished({ category, after, closedBy }: FinishedStreams, from: number): Promise<FinishedPart> {
     const events = this.#table("events");
-    const row = await this.#db.current.fetchrow<{ upTo: number | null; end: boolean; streams: string[] }>(
+    const row = await this.db.current.fetchrow<{ upTo: number | null; end: boolean; streams: string[] }>(
       `with part as materialized (
          select position, stream, version, type, recorded_at < statement_timestamp() - $3 * interval '1 second' as old
          from ${events} where category = $1 and position > $2 order by position limit ${lookedAtOnce}),
@@ -105,6 +102,6 @@ export class PostgresArchive {
   }
 
   #table(name: string): string {
-    return `"${this.#schema}".${name}`;
+    return `"${this.schema}".${name}`;
   }
 }

@@ -83,19 +83,14 @@ async function runBranch(execution: Execution, step: Step, at: number, group: { 
     // A lost driver may have had other branches under way: an attempt too many is better than one too few.
     const failures = Math.max(number - execution.row.lost, 1);
     if (refused || over || failures > retries || execution.end !== null) return failed(group, error);
-    await pause(
-      execution,
-      Math.min(backoff(failures - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0)),
-    );
+    const pause = Math.min(backoff(failures - 1, settings.backoffMs, longestPause), Math.max(execution.left, 0));
+    // In this process: other branches may be under way.
+    const { signals } = execution;
+    await sleep(pause, signals.lost, signals.cancelled, signals.draining);
   }
 }
 
 function failed(group: { failed: boolean }, error: string): BranchEnd {
   group.failed = true;
   return { kind: "failed", error };
-}
-
-/** Waits in this process: other branches may be under way. */
-function pause({ signals }: Execution, milliseconds: number): Promise<void> {
-  return sleep(milliseconds, signals.lost, signals.cancelled, signals.draining);
 }

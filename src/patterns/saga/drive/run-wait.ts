@@ -1,5 +1,5 @@
 import { errorText } from "../../../durable/texts.js";
-import { toIssues, ValidationError } from "../../../validation/issues.js";
+import { validated } from "../../../validation/issues.js";
 import { readSleep, type SagaDefinition, type SagaNode } from "../definition.js";
 import type { Transition } from "../row.js";
 import { messageAddress, signalAddress } from "../wait-storage.js";
@@ -67,10 +67,7 @@ export async function runSleep(execution: Execution, node: SagaNode & { readonly
 }
 
 export async function checkedInput({ input }: SagaDefinition, given: unknown): Promise<unknown> {
-  if (input === undefined) return given;
-  const result = await input["~standard"].validate(given);
-  if (result.issues) throw new ValidationError(toIssues("input", result.issues, given));
-  return result.value;
+  return input === undefined ? given : validated(input, given, "input");
 }
 
 /** A saga that was woken and goes back to its wait says so in its log. */

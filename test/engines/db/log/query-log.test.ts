@@ -34,6 +34,9 @@ function recorder(): { logger: Logger; lines: Line[]; queries(): Line[] } {
   return { logger, lines, queries: () => lines.filter(({ message }) => message.endsWith("query")) };
 }
 
+/** Lines of every statement, none of them slow: on a busy machine any may take longer than the default. */
+const everything = { slow: "1h" } as const;
+
 class Writer extends Model("log_writers", {
   id: field.auto(),
   name: field.text(),
@@ -77,7 +80,7 @@ describe("the log of queries", () => {
   };
 
   it("A line has the statement, its duration and rows, and the route and id of its request", async () => {
-    const { get, queries } = await started(true, (app) => {
+    const { get, queries } = await started(everything, (app) => {
       app.enableRequestId();
       app.get("/numbers/{n}", async (request) =>
         request.db.fetch("select n from generate_series(1, $1::int) n", [Number(request.params.n)]),
@@ -103,7 +106,7 @@ describe("the log of queries", () => {
 
   it("Rows are counted for every kind of result, and for changes", async () => {
     const { logger, queries } = recorder();
-    const db = await openDatabase({ url: await place(), logQueries: true }, { logger });
+    const db = await openDatabase({ url: await place(), logQueries: everything }, { logger });
     closing.push(() => db.close());
     await db.execute("create table t (n int)");
     await db.execute("insert into t values (1), (2), (3)");
@@ -185,7 +188,7 @@ describe("the log of queries", () => {
 
   it("The duration of a statement is that of the call, and the wait for a connection is part of it", async () => {
     const { logger, queries } = recorder();
-    const db = await openDatabase({ url: await place(), poolSize: 1, logQueries: true }, { logger });
+    const db = await openDatabase({ url: await place(), poolSize: 1, logQueries: everything }, { logger });
     closing.push(() => db.close());
     const releases: (() => void)[] = [];
     const held = db.session(() => new Promise<void>((resolve) => void releases.push(resolve)));
@@ -217,14 +220,14 @@ describe("the log of queries", () => {
 
   it("A failed statement has its error by class and SQLSTATE", async () => {
     const { logger, queries } = recorder();
-    const db = await openDatabase({ url: await place(), logQueries: true }, { logger });
+    const db = await openDatabase({ url: await place(), logQueries: everything }, { logger });
     closing.push(() => db.close());
     await db.fetch("select * from missing").catch(() => {});
     expect(queries()[0]!.fields).toMatchObject({ error: "ProgrammingError (42P01)", rows: 0 });
   });
 
   it("A statement that many calls of one place repeat is named with the relation to load", async () => {
-    const { app, get, lines } = await started(true, (app) => {
+    const { app, get, lines } = await started(everything, (app) => {
       app.get("/writers", async () => {
         const list: number[] = [];
         for (const writer of await Writer.objects.orderBy("id")) list.push(await writer.poems.count());
@@ -281,7 +284,7 @@ describe("the log of queries", () => {
   });
 
   it("The caller of an awaited queryset is the line of the application that awaits it", async () => {
-    const { app, get, queries } = await started(true, (app) => {
+    const { app, get, queries } = await started(everything, (app) => {
       app.get("/writers", async () => {
         const writers = await Writer.objects.filter({ name: "x" });
         return writers.length;
@@ -303,7 +306,7 @@ describe("the log of queries", () => {
   });
 
   it("A log that is closed watches no callers any more", async () => {
-    const db = await openDatabase({ url: await place(), logQueries: true }, { logger: recorder().logger });
+    const db = await openDatabase({ url: await place(), logQueries: everything }, { logger: recorder().logger });
     expect(callersAreWatched()).toBe(true);
     await db.close();
     await db.close();

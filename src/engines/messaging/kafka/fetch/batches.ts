@@ -40,14 +40,11 @@ export interface BatchesParts {
 
 /** Records that cannot be read: from an offset to the end of their batch. */
 export class Unreadable {
-  readonly error: MessagingError;
-  /** The batch, in place of its records. */
-  readonly record: IncomingRecord;
-
-  constructor(error: MessagingError, record: IncomingRecord) {
-    this.error = error;
-    this.record = record;
-  }
+  constructor(
+    readonly error: MessagingError,
+    /** The batch, in place of its records. */
+    readonly record: IncomingRecord,
+  ) {}
 }
 
 /** The records of one partition in a response, read as they are taken. */

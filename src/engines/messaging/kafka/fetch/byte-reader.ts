@@ -2,15 +2,11 @@ import { MessagingError } from "../../errors.js";
 
 /** Reads numbers and texts of Kafka's protocol from a piece of memory, one after the other. Throws at its end. */
 export class ByteReader {
-  readonly buffer: Buffer;
-  position: number;
-  readonly end: number;
-
-  constructor(buffer: Buffer, position = 0, end: number = buffer.length) {
-    this.buffer = buffer;
-    this.position = position;
-    this.end = end;
-  }
+  constructor(
+    readonly buffer: Buffer,
+    public position: number = 0,
+    readonly end: number = buffer.length,
+  ) {}
 
   /** Moves over so many bytes; returns the place of the first of them. */
   skip(length: number): number {

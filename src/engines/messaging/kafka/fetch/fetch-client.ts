@@ -29,12 +29,6 @@ export interface FetchFrom {
   readonly leaderEpoch: number;
 }
 
-/** The topic by its name and by its id. */
-interface FetchTopic {
-  readonly name: string;
-  readonly id: string;
-}
-
 /**
  * Asks brokers for messages, on its own connections: a broker answers the requests of a connection one after the other,
  * and one that waits for messages would hold up heartbeats and commits.
@@ -57,7 +51,11 @@ export class FetchClient {
     this.#api.catch(() => {});
   }
 
-  async fetch(address: KafkaAddress, topic: FetchTopic, partitions: readonly FetchFrom[]): Promise<FetchResponse> {
+  async fetch(
+    address: KafkaAddress,
+    topic: { readonly name: string; readonly id: string },
+    partitions: readonly FetchFrom[],
+  ): Promise<FetchResponse> {
     const { version, api } = await this.#api;
     const connection = await this.#pool.get(address);
     const topicId = version < firstVersionWithIds ? topic.name : topic.id;

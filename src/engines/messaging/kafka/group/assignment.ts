@@ -21,14 +21,9 @@ const parkedFactor = 10;
 
 /** The partitions of a consumer, with the deliveries that are under way in each. */
 export class Assignment {
-  /** The name of this process in the metadata of offsets. */
-  readonly #owner: string;
-  readonly #prefetch: number;
   readonly #partitions = new Map<number, Partition<KafkaDelivery>>();
   /** Partitions that may go to others soon: nothing is begun in them. */
   readonly #frozen = new Set<number>();
-  readonly #lost: (delivery: KafkaDelivery) => void;
-  readonly #unconfirmed: (identities: Iterable<string>) => void;
   readonly #parked = new Parked<KafkaDelivery>({
     keyOf: ({ record }) => record.key,
     bytesOf: ({ record }) => record.body.length,
@@ -43,16 +38,12 @@ export class Assignment {
 
   /** `unconfirmed` is told of messages that are done in partitions that are given up, and perhaps not committed. */
   constructor(
-    owner: string,
-    prefetch: number,
-    lost: (delivery: KafkaDelivery) => void,
-    unconfirmed: (identities: Iterable<string>) => void = () => {},
-  ) {
-    this.#owner = owner;
-    this.#prefetch = prefetch;
-    this.#lost = lost;
-    this.#unconfirmed = unconfirmed;
-  }
+    /** The name of this process in the metadata of offsets. */
+    private readonly owner: string,
+    private readonly prefetch: number,
+    private readonly lost: (delivery: KafkaDelivery) => void,
+    private readonly unconfirmed: (identities: Iterable<string>) => void = () => {},
+  ) {}
 
   get numbers(): number[] {
     return [...this.#partitions.keys()];
@@ -65,14 +56,14 @@ export class Assignment {
 
   /** False if enough messages are under way. */
   get hasRoom(): boolean {
-    return this.unsettled < this.#prefetch;
+    return this.unsettled < this.prefetch;
   }
 
   /** True if a partition has enough messages, whatever the others have. */
   isFull(number: number): boolean {
     const { size = 0, parked = 0, parkedBytes = 0 } = this.#partitions.get(number) ?? {};
     // Each partition has an equal part of the bytes: one of them cannot hold up the others.
-    const enough = parked >= this.#prefetch * parkedFactor || parkedBytes * this.#partitions.size >= mostParkedBytes;
+    const enough = parked >= this.prefetch * parkedFactor || parkedBytes * this.#partitions.size >= mostParkedBytes;
     return size >= mostAhead || enough || this.#frozen.has(number);
   }
 
@@ -85,7 +76,7 @@ export class Assignment {
     for (const [number, { offset, progress, abandoned }] of starts) {
       const partition = new Partition<KafkaDelivery>(offset, progress);
       if (abandoned) {
-        partition.suspects = this.#prefetch;
+        partition.suspects = this.prefetch;
         partition.trying = progress?.trying ?? null;
       }
       this.#partitions.set(number, partition);
@@ -239,15 +230,15 @@ export class Assignment {
 
   #tellUnconfirmed(number: number): void {
     const done = this.#partitions.get(number)?.unconfirmed ?? [];
-    if (done.length > 0) this.#unconfirmed(done.map(({ offset, mark }) => identityOf(number, offset, mark)));
+    if (done.length > 0) this.unconfirmed(done.map(({ offset, mark }) => identityOf(number, offset, mark)));
   }
 
   #ownerOf(number: number): string | null {
-    return this.#frozen.has(number) ? null : this.#owner;
+    return this.#frozen.has(number) ? null : this.owner;
   }
 
   #lose(delivery: KafkaDelivery): void {
     this.settled(delivery);
-    this.#lost(delivery);
+    this.lost(delivery);
   }
 }

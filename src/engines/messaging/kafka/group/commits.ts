@@ -20,7 +20,6 @@ const pause = 5;
  * next one.
  */
 export class Commits {
-  readonly #parts: CommitsParts;
   /** True while the group takes no commits, since it is being shared, and some are due. */
   isRefused = false;
   #running = false;
@@ -29,9 +28,7 @@ export class Commits {
   /** Those that wait for the next request. */
   #flushes: ((ok: boolean) => void)[] = [];
 
-  constructor(parts: CommitsParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: CommitsParts) {}
 
   soon(): void {
     if (!this.#running) void this.#run();
@@ -47,7 +44,7 @@ export class Commits {
   }
 
   async #run(): Promise<void> {
-    const { take, restore, commit, accepted, failed } = this.#parts;
+    const { take, restore, commit, accepted, failed } = this.parts;
     this.#running = true;
     for (let first = true; this.#running; first = false) {
       // Others can join.

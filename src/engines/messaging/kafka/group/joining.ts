@@ -27,9 +27,6 @@ export class Joining {
   isCooperative = false;
   /** The partitions that the consumer has named as its own. */
   announced: readonly TopicPartitions[] = [];
-  readonly #before: (isMember: boolean) => Promise<void>;
-  readonly #sessionTimeout: number;
-  readonly #silent: () => void;
   #watch: NodeJS.Timeout | undefined;
   /** The time of the last answer besides those to heartbeats, in milliseconds. */
   #lastAnswer = Date.now();
@@ -49,16 +46,16 @@ export class Joining {
    * `before` is called before each request, and waited for; with false if the group does not know the consumer any more. `silent`
    * is called when neither a heartbeat nor a request was answered for longer than any of them may take.
    */
-  constructor(before: (isMember: boolean) => Promise<void>, sessionTimeout: number, silent: () => void) {
-    this.#before = before;
-    this.#sessionTimeout = sessionTimeout;
-    this.#silent = silent;
-  }
+  constructor(
+    private readonly before: (isMember: boolean) => Promise<void>,
+    private readonly sessionTimeout: number,
+    private readonly silent: () => void,
+  ) {}
 
   /** A process that was paused for longer than its session has lost its partitions, though it does not know it yet. */
   get isAlive(): boolean {
     const last = Math.max(this.#lastSign, this.#consumer?.lastHeartbeat?.getTime() ?? 0);
-    return last === 0 || Date.now() - last < this.#sessionTimeout;
+    return last === 0 || Date.now() - last < this.sessionTimeout;
   }
 
   /** The group is shared. False if others may have had the partitions of this consumer since the last time. */
@@ -90,8 +87,8 @@ export class Joining {
     // consume would end while it has no connection.
     this.#watch = setInterval(() => {
       const last = Math.max(this.#lastAnswer, consumer.lastHeartbeat?.getTime() ?? 0);
-      if (Date.now() - last > patience + this.#sessionTimeout) this.#silent();
-    }, this.#sessionTimeout);
+      if (Date.now() - last > patience + this.sessionTimeout) this.silent();
+    }, this.sessionTimeout);
     const getApi = consumer[kGetApi]!;
     const apis: Readonly<Record<string, (api: never) => unknown>> = {
       JoinGroup: (api: KafkaJoinApi) => this.#over(consumer, this.#waiting(api)),
@@ -120,7 +117,7 @@ export class Joining {
     return ((connection: KafkaAddress, ...request: unknown[]) => {
       const ended = request.pop() as (error: Error | null, response?: unknown) => void;
       // A pause of the process shows as a gap: the broker may have responded meanwhile, and dropped the member since.
-      const signs = setInterval(() => this.#sign(this.isAlive), this.#sessionTimeout / 10).unref();
+      const signs = setInterval(() => this.#sign(this.isAlive), this.sessionTimeout / 10).unref();
       const answered: typeof ended = (error, response) => {
         clearInterval(signs);
         this.#lastAnswer = Date.now();
@@ -186,7 +183,7 @@ export class Joining {
           answered,
         );
       };
-      this.#before(isMember).then(send, ended);
+      this.before(isMember).then(send, ended);
     };
   }
 }

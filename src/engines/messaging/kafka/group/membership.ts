@@ -6,41 +6,30 @@ import type { Joining } from "./joining.js";
 
 /** A consumer as a member of its group: it commits nothing that belongs to another member. */
 export class Membership {
-  readonly #consumer: KafkaClientConsumer;
-  readonly #offsets: GroupOffsets;
-  /** The partitions that are not given up. */
-  readonly #held: { has(partition: number): boolean };
-  readonly #topic: string;
-  readonly #joining: Joining;
   /** The last assignment seen from the group, and this topic's partitions in it. */
   #assignments: KafkaClientConsumer["assignments"] = null;
   #partitions: readonly number[] = [];
 
   constructor(
-    consumer: KafkaClientConsumer,
-    offsets: GroupOffsets,
-    held: { has(partition: number): boolean },
-    topic: string,
-    joining: Joining,
-  ) {
-    this.#consumer = consumer;
-    this.#offsets = offsets;
-    this.#held = held;
-    this.#topic = topic;
-    this.#joining = joining;
-  }
+    private readonly consumer: KafkaClientConsumer,
+    private readonly offsets: GroupOffsets,
+    /** The partitions that are not given up. */
+    private readonly held: { has(partition: number): boolean },
+    private readonly topic: string,
+    private readonly joining: Joining,
+  ) {}
 
   get isAlive(): boolean {
-    return this.#joining.isAlive;
+    return this.joining.isAlive;
   }
 
   /** The partitions that the group has given to this consumer. */
   get partitions(): readonly number[] {
-    const { assignments } = this.#consumer;
+    const { assignments } = this.consumer;
     // The library makes a new list for each share.
     if (assignments !== this.#assignments) {
       this.#assignments = assignments;
-      this.#partitions = assignments?.find(({ topic }) => topic === this.#topic)?.partitions ?? [];
+      this.#partitions = assignments?.find(({ topic }) => topic === this.topic)?.partitions ?? [];
     }
     return this.#partitions;
   }
@@ -50,25 +39,25 @@ export class Membership {
     const offsets = new Map([...given].filter(([partition]) => this.#isOurs(partition)));
     if (offsets.size === 0) return;
     this.#checkAlive();
-    await this.#offsets.commit(offsets);
+    await this.offsets.commit(offsets);
   }
 
   /** Makes the offsets after these messages part of a transaction. */
   async addTo(transaction: KafkaTransaction, last: ReadonlyMap<number, bigint>): Promise<void> {
     this.#checkAlive();
-    await transaction.addConsumer(this.#consumer);
+    await transaction.addConsumer(this.consumer);
     for (const [partition, offset] of last) {
       if (!this.#isOurs(partition)) throw lost();
       // With the current generation: the broker refuses it after a rebalance.
-      const { groupId, memberId, generationId, coordinatorId } = this.#consumer;
+      const { groupId, memberId, generationId, coordinatorId } = this.consumer;
       const metadata = { consumer: { groupId, memberId, generationId, coordinatorId } };
-      await transaction.addOffset({ topic: this.#topic, partition, offset, metadata });
+      await transaction.addOffset({ topic: this.topic, partition, offset, metadata });
     }
   }
 
   /** True also for a partition that the group has taken away, until it is given up. */
   #isOurs(partition: number): boolean {
-    return this.#held.has(partition) || this.partitions.includes(partition);
+    return this.held.has(partition) || this.partitions.includes(partition);
   }
 
   #checkAlive(): void {
