@@ -7,6 +7,7 @@ import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { deferred } from "../../../src/kit/deferred.js";
 import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
+import { letsTimersRun } from "../../support/without-pause.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
@@ -150,6 +151,8 @@ describe.skipIf(server === "")("a database that fails", () => {
       const failures = Promise.all(Array.from({ length: 100 }, () => failure(db.fetch("select 1"))));
       expect(db.stats().waiting).toBe(0);
       await failures;
+      expect(await letsTimersRun(() => db.fetch("select 1"))).toBe(true);
+      expect(await letsTimersRun(() => db.transaction(async () => {}))).toBe(true);
       await proxy.open();
       await recovers();
     });

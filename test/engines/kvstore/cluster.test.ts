@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { cacheTime } from "../../../src/batteries/cache/store.js";
 import { KvCacheStore } from "../../../src/engines/kvstore/stores/cache.js";
 import { service } from "../../support/service.js";
+import { letsTimersRun } from "../../support/without-pause.js";
 import { twoApps } from "./apps.js";
 import { cli, type RedisCluster, startCluster, untilSettled } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
@@ -162,6 +163,23 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
     process.kill(pid, "SIGCONT");
     await until(async () => (await codeOf(lost)) === "reply");
     // It may have been replaced meanwhile, and the next test kills another.
+    await untilSettled(cluster.servers);
+  });
+
+  it("A loop that calls again without a pause does not hang the process while no server replies", async () => {
+    const kv = await open(shortTimeout);
+    const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
+    const statuses = () => Promise.allSettled(keys.map((key) => kv.get(key)));
+    const signal = (name: NodeJS.Signals) => {
+      for (const { pid } of cluster.servers) process.kill(pid, name);
+    };
+    await until(async () => (await statuses()).every(({ status }) => status === "fulfilled"));
+    signal("SIGSTOP");
+    onTestFinished(() => signal("SIGCONT"));
+    await statuses();
+    for (const key of keys) expect(await letsTimersRun(() => kv.get(key))).toBe(true);
+    signal("SIGCONT");
+    await until(async () => (await statuses()).every(({ status }) => status === "fulfilled"));
     await untilSettled(cluster.servers);
   });
 

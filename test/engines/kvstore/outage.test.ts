@@ -3,6 +3,7 @@ import { App, JwtAuth, Response } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { service } from "../../support/service.js";
+import { letsTimersRun } from "../../support/without-pause.js";
 import { freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
 import { until } from "./store.js";
 
@@ -123,6 +124,13 @@ describe.skipIf(!service("redis"))("a key-value store that is away", { timeout: 
       const { get } = await withoutStore(away);
       expect((await get("/session")).status).toBe(200);
       expect((await get("/session", { headers: { cookie: `session=${"a".repeat(43)}` } })).status).toBe(503);
+    });
+
+    it("A loop that calls again without a pause does not hang the process", async () => {
+      const { app } = await withoutStore(away);
+      await app.kvstore.get("x").catch(() => undefined);
+      expect(await letsTimersRun(() => app.kvstore.get("x"))).toBe(true);
+      expect(await letsTimersRun(() => app.kvstore.pipeline((p) => [p.get("x")]))).toBe(true);
     });
 
     it("Requests that use a room get 503", async () => {

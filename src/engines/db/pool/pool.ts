@@ -1,3 +1,4 @@
+import { rejectLater } from "../../../kit/time/reject-later.js";
 import { within } from "../../../kit/time/within.js";
 import type { Connection, ConnectionOwner } from "../connection.js";
 import type { DatabaseStats } from "../database.js";
@@ -55,7 +56,7 @@ export class Pool implements ConnectionOwner {
       return;
     }
     const refusal = this.#refusal();
-    if (refusal !== null) execution.fail(refusal);
+    if (refusal !== null) rejectLater(refusal).catch((error: unknown) => execution.fail(error));
     else this.#line.addExecution(execution);
   }
 
@@ -77,7 +78,7 @@ export class Pool implements ConnectionOwner {
   /** Gives a connection to the caller alone, who must release it. */
   acquire(signal?: AbortSignal): Promise<Connection> {
     const refusal = this.#refusal();
-    if (refusal !== null) return Promise.reject(refusal);
+    if (refusal !== null) return rejectLater(refusal);
     const idle = this.#shared.find((connection) => connection.load === 0 && connection.available);
     if (idle !== undefined) return Promise.resolve(this.#take(idle));
     if (this.#mayGrow()) this.#grow();

@@ -1,4 +1,5 @@
 import { milliseconds } from "../../../kit/time/duration.js";
+import { rejectLater } from "../../../kit/time/reject-later.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import type { CallOptions, CommandRunner } from "../commands/runner.js";
 import type { KvStoreConfig } from "../config.js";
@@ -68,7 +69,7 @@ export class PoolRunner implements CommandRunner {
   guard<T>(call: string, send: (link: Link) => Promise<T>, args: readonly Argument[] = []): Promise<T> {
     const server = this.#silent.size > 0 ? this.#pool.serverOf(call, args) : undefined;
     const silent = server === undefined ? undefined : this.#silent.get(server);
-    return silent === undefined ? this.#send(call, send, args) : Promise.reject(silent);
+    return silent === undefined ? this.#send(call, send, args) : rejectLater(silent);
   }
 
   /**
@@ -76,10 +77,14 @@ export class PoolRunner implements CommandRunner {
    * of an automatic pipeline, which waits for the one before it, and takes the time of a blocked event loop for that of the server.
    */
   #send<T>(call: string, send: (link: Link) => Promise<T>, args: readonly Argument[]): Promise<T> {
+    let link: Link;
+    try {
+      link = this.#pool.choose();
+    } catch (error) {
+      return rejectLater(error);
+    }
+    const { epoch } = link;
     return new Promise((resolve, reject) => {
-      // A rejection, as everything that is thrown here.
-      const link = this.#pool.choose();
-      const { epoch } = link;
       const stop = timeLimit(this.#commandMs, () => {
         const message = `the key-value store at ${this.#config.address} did not reply to ${call} in time`;
         fail(new KvStoreError("TIMEOUT", message));
