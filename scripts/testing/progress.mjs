@@ -1,8 +1,15 @@
 /** A reporter for vitest: how far the tests are and how long they will take, as one line that is printed now and then. */
+import { readFileSync } from "node:fs";
 import { weightOf } from "./long-first.mjs";
 
 /** Seconds between two lines where the output is not a terminal. */
 const pause = 20;
+
+/**
+ * Seconds without the end of any test, after which the processes of the tests are killed: one whose event loop is blocked would
+ * run for ever, because the time limit of its test is a timer in it. Longer than the longest of these limits.
+ */
+const longestSilence = Number(process.env.STOA_TEST_SILENCE ?? 16 * 60);
 
 export default class Progress {
   #start = Date.now();
@@ -14,12 +21,14 @@ export default class Progress {
   #tests = 0;
   #running = new Set();
   #timer;
+  #lastEnd = Date.now();
 
   onTestRunStart(specifications) {
     this.#files = specifications.length;
     for (const specification of specifications) this.#weight += weightOf(specification);
     this.#start = Date.now();
-    this.#timer = setInterval(() => this.#print(), pause * 1000);
+    this.#lastEnd = Date.now();
+    this.#timer = setInterval(() => this.#tick(), Math.min(pause, longestSilence) * 1000);
     this.#timer.unref();
     console.log(`tests: ${this.#files} files`);
   }
@@ -28,7 +37,12 @@ export default class Progress {
     this.#running.add(module.relativeModuleId);
   }
 
+  onTestCaseResult() {
+    this.#lastEnd = Date.now();
+  }
+
   onTestModuleEnd(module) {
+    this.#lastEnd = Date.now();
     this.#running.delete(module.relativeModuleId);
     this.#done++;
     this.#weightDone += weightOf(module);
@@ -52,6 +66,14 @@ export default class Progress {
     if (process.stdout.isTTY) process.stdout.write("\n");
   }
 
+  #tick() {
+    this.#print();
+    if (Date.now() - this.#lastEnd < longestSilence * 1000) return;
+    this.#lastEnd = Date.now();
+    this.#say(`FAILED  no test has ended for ${minutes(longestSilence)}; killed: ${[...this.#running].join(", ")}`);
+    for (const pid of childrenOf(process.pid)) process.kill(pid, "SIGKILL");
+  }
+
   #print() {
     const line = progressLine({
       files: this.#files,
@@ -64,6 +86,15 @@ export default class Progress {
     });
     if (process.stdout.isTTY) process.stdout.write(`\r\x1b[2K${line}`);
     else console.log(line);
+  }
+}
+
+/** The processes that a process has started and that run. Empty where /proc does not exist. */
+function childrenOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
   }
 }
 

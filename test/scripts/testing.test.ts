@@ -1,8 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { bin, root, runNode } from "../../scripts/process.mjs";
 import { endMarked, mark, markedProcesses } from "../../scripts/testing/leftovers.mjs";
 import { progressLine } from "../../scripts/testing/progress.mjs";
+import { isLong } from "../support/long.js";
 
 describe("processes that outlive a test run", () => {
   it("A process that a child of the run has started is found and ended, also if its parent is dead", async () => {
@@ -41,5 +46,23 @@ describe("progress of a test run", () => {
     expect(
       progressLine({ files: 9, done: 8, part: 0.5, tests: 1, failed: 0, seconds: 2, running: new Set(["a"]) }),
     ).toBe("0:02  8 of 9 files, 1 tests, 0 failed, about 0:02 left: a");
+  });
+
+  it.runIf(isLong)("A test that blocks its process ends the process and not the run, and is named", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "stoa-blocked-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const imports = 'import { it } from "vitest";';
+    await writeFile(
+      join(folder, "blocked.test.ts"),
+      `${imports} it("ends", () => {}); it("blocks", () => { for (;;); });`,
+    );
+    await writeFile(join(folder, "other.test.ts"), `${imports} it("ends", () => {});`);
+    const reporter = `--reporter=${join(root, "scripts/testing/progress.mjs")}`;
+    // Long enough for a busy machine to start a process meanwhile.
+    const env = { ...process.env, STOA_TEST_SILENCE: "45" };
+    const { code, output } = await runNode(bin.vitest, ["run", "--root", folder, reporter], { env });
+    expect(code).toBe(1);
+    expect(output).toContain("FAILED  no test has ended for 0:45; killed: blocked.test.ts");
   });
 });
