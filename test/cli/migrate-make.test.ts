@@ -1,12 +1,10 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
 import { makeDatabase } from "../engines/db/engines.js";
 import { patient } from "../server/process/program.js";
+import { compile } from "../support/compiler.js";
 import { service } from "../support/service.js";
 import { Project } from "./project.js";
 
@@ -196,9 +194,7 @@ export default migration({
         include: ["migrations", "src", "stoa.config.ts"],
       }),
     );
-    const tsc = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
-    const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", project.folder]);
-    expect(stdout).toBe("");
+    expect(await compile(project.folder)).toBe("");
   });
 });
 

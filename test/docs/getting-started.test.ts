@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compile } from "../support/compiler.js";
 import { installPackage, root } from "../support/installed-package.js";
 import { printedUrl } from "../support/printed-url.js";
 import { codeBlocks } from "./code-in-markdown.js";
@@ -29,11 +30,7 @@ const run = (...args: string[]) => execute(process.execPath, args, { cwd: folder
 
 describe("the page for getting started", { timeout: 600_000 }, () => {
   it("The application of the page compiles, its tests pass, and it serves in production", async () => {
-    const complaint = await run(join(root, "node_modules/typescript/bin/tsc")).then(
-      () => "",
-      (error: { stdout: string }) => error.stdout,
-    );
-    expect(complaint).toBe("");
+    expect(await compile(folder)).toBe("");
     const { stdout } = await run("--test", "dist/app.test.js");
     expect(stdout).toMatch(/pass 2/);
 

@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readPages } from "../docs/pages.js";
+import { compile } from "../support/compiler.js";
 import { installPackage, root } from "../support/installed-package.js";
 
 /** What users would write: everything that is compiled against the package, by its place in this project. */
@@ -47,10 +47,7 @@ export function folderOfPage(path: string): string {
 }
 
 /** Compiles the project with a compiler and returns its errors, each with its file and line. */
-export async function compileConsumer(folder: string, compiler: string, config = "tsconfig.json"): Promise<string[]> {
-  const output = await new Promise<string>((resolve) => {
-    const args = [compiler, "-p", config, "--pretty", "false"];
-    execFile(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 24 }, (_, out, err) => resolve(out + err));
-  });
+export async function compileConsumer(folder: string, config?: string, compiler?: string): Promise<string[]> {
+  const output = await compile(folder, config, compiler);
   return output.split(/\n(?! )/).filter((line) => line !== "");
 }

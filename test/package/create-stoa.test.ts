@@ -4,10 +4,10 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "n
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import createManifest from "../../packages/create-stoa/package.json" with { type: "json" };
+import { compile } from "../support/compiler.js";
 import { root, unpackPackage } from "../support/installed-package.js";
 import { isLong } from "../support/long.js";
 
@@ -170,7 +170,7 @@ class Application {
   async #runStep(command: string): Promise<void> {
     if (command === "npm run build") {
       expect(this.manifest.scripts["build"]).toBe("tsc");
-      expect(compile(this.folder)).toEqual([]);
+      expect(await compile(this.folder)).toBe("");
       return;
     }
     const folder = join(this.folder, "node_modules/@electric-sql");
@@ -231,24 +231,6 @@ class Application {
     onTestFinished(() => void child.kill("SIGKILL"));
     return child;
   }
-}
-
-const sources = new Map<string, ts.SourceFile | undefined>();
-
-/** Does what `tsc` does. In one process: applications have most of their declarations in common, which are read once. */
-function compile(app: string): string[] {
-  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} };
-  const config = ts.getParsedCommandLineOfConfigFile(join(app, "tsconfig.json"), {}, host)!;
-  const compiler = ts.createCompilerHost(config.options);
-  const read = compiler.getSourceFile;
-  compiler.getSourceFile = (name, ...rest) => {
-    if (name.startsWith(app)) return read(name, ...rest);
-    if (!sources.has(name)) sources.set(name, read(name, ...rest));
-    return sources.get(name);
-  };
-  const program = ts.createProgram(config.fileNames, config.options, compiler);
-  const problems = [...config.errors, ...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
-  return problems.map((problem) => ts.formatDiagnostic(problem, compiler));
 }
 
 const createStoa = (): string => join(folder, "node_modules/create-stoa", createManifest.bin["create-stoa"]);

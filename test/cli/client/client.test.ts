@@ -1,12 +1,14 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, type Logger } from "stoa";
 import { serve } from "stoa/testing";
-import ts from "typescript";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { clientFile } from "../../../src/cli/client/client-file.js";
 import { bookshop } from "./bookshop.js";
+import { compileFiles } from "../../support/compiler.js";
 import { type ApiClient, ApiError, type ClientOptions, createClient, isApiError } from "./fixtures/bookshop-client.js";
 
 const fixtures = join(import.meta.dirname, "fixtures");
@@ -20,14 +22,17 @@ describe("the file", () => {
   });
 
   it.each([
-    ["a server", { lib: ["lib.es2022.d.ts"], types: ["node"] }],
-    ["a browser", { lib: ["lib.es2022.d.ts", "lib.dom.d.ts"], types: [] }],
-  ])("The client compiles with the strictest settings for %s, and wrong calls do not", (_, target) => {
-    const program = ts.createProgram([join(fixtures, "uses.ts")], {
+    ["a server", { lib: ["ES2022"], types: ["node"] }],
+    ["a browser", { lib: ["ES2022", "DOM"], types: [] }],
+  ])("The client compiles with the strictest settings for %s, and wrong calls do not", async (_, target) => {
+    const folder = await mkdtemp(join(tmpdir(), "stoa-client-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const typeRoots = [join(import.meta.dirname, "../../../node_modules/@types")];
+    const complaint = await compileFiles(folder, [join(fixtures, "uses.ts")], {
       ...target,
-      target: ts.ScriptTarget.ES2022,
-      module: ts.ModuleKind.NodeNext,
-      noEmit: true,
+      typeRoots,
+      target: "ES2022",
+      module: "NodeNext",
       skipLibCheck: true,
       strict: true,
       noUncheckedIndexedAccess: true,
@@ -42,11 +47,7 @@ describe("the file", () => {
       declaration: true,
       isolatedDeclarations: true,
     });
-    const messages = ts.getPreEmitDiagnostics(program).map(({ messageText, file, start }) => {
-      const line = file && ts.getLineAndCharacterOfPosition(file, start ?? 0).line + 1;
-      return `${file?.fileName}:${line} ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
-    });
-    expect(messages).toEqual([]);
+    expect(complaint).toBe("");
   });
 
   it("The order of routes makes no difference, and an application without routes has a client", async () => {
