@@ -7,8 +7,8 @@ import { serve } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { clientFile } from "../../../src/cli/client/client-file.js";
-import { bookshop } from "./bookshop.js";
 import { compileFiles } from "../../support/compiler.js";
+import { bookshop } from "./bookshop.js";
 import { type ApiClient, ApiError, type ClientOptions, createClient, isApiError } from "./fixtures/bookshop-client.js";
 
 const fixtures = join(import.meta.dirname, "fixtures");
