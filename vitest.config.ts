@@ -98,7 +98,15 @@ export default defineConfig({
         extends: true,
         test: {
           name: "types",
-          typecheck: { enabled: true, only: true, include: ["test/types/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+          typecheck: {
+            enabled: true,
+            only: true,
+            include: ["test/types/**/*.test-d.ts"],
+            tsconfig: "tsconfig.json",
+            checker: fileURLToPath(new URL("./scripts/testing/type-checker.mjs", import.meta.url)),
+            // On a busy machine the start of a process takes its time.
+            spawnTimeout: 120_000,
+          },
         },
       },
     ],

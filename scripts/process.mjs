@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 /** The programs of installed packages, started by path so that neither PATH nor a shell matters. */
 export const bin = {
   biome: `${root}node_modules/@biomejs/biome/bin/biome`,
-  tsc: `${root}node_modules/typescript/bin/tsc`,
+  tsc: `${root}node_modules/typescript-7/bin/tsc`,
   vitest: `${root}node_modules/vitest/vitest.mjs`,
 };
 

@@ -51,7 +51,7 @@ export class Factory<in out M> {
   /** The same factory with other values: `const sold = books.with({ status: "sold_out" })`. */
   with(given: Partial<NestedInput<M>>): Factory<M> {
     const values = (): NestedInput<M> => this.values(given);
-    return new Factory(this.#model, values, { last: 0 });
+    return new Factory<M>(this.#model, values, { last: 0 });
   }
 }
 
@@ -60,5 +60,5 @@ export function factory<M>(model: FactoryModel<M>, values: FactoryValues<M>): Fa
   if (typeof model !== "function" || !("meta" in model))
     throw new ValueError(`factory() takes a model's class, not ${show(model)}`);
   if (typeof values !== "function") throw new ValueError("factory() takes a function that returns the values of a row");
-  return new Factory(model, values);
+  return new Factory<M>(model, values);
 }
