@@ -13,7 +13,10 @@ export interface FactoryModel<M> {
   };
 }
 
-/** The values of a new row. `number` counts the rows of the factory from 1, for values that must be unique. */
+/**
+ * The values of a new row. `number` counts the rows of the factory from 1, for values that must be unique. Parameters of
+ * this type take part in no inference (`NoInfer`): to find a model by its values, TypeScript 7 works without an end.
+ */
 export type FactoryValues<M> = (number: number) => NestedInput<M>;
 
 /** Creates rows for tests, with values for everything that a test does not name. */
@@ -22,7 +25,7 @@ export class Factory<in out M> {
   readonly #make: FactoryValues<M>;
   readonly #counter: { last: number };
 
-  constructor(model: FactoryModel<M>, make: FactoryValues<M>, counter = { last: 0 }) {
+  constructor(model: FactoryModel<M>, make: NoInfer<FactoryValues<M>>, counter = { last: 0 }) {
     this.#model = model;
     this.#make = make;
     this.#counter = counter;
@@ -51,14 +54,14 @@ export class Factory<in out M> {
   /** The same factory with other values: `const sold = books.with({ status: "sold_out" })`. */
   with(given: Partial<NestedInput<M>>): Factory<M> {
     const values = (): NestedInput<M> => this.values(given);
-    return new Factory<M>(this.#model, values, { last: 0 });
+    return new Factory(this.#model, values, { last: 0 });
   }
 }
 
 /** A factory of rows for tests: `factory(Book, (n) => ({ title: `Book ${n}`, author: authors.values() }))`. */
-export function factory<M>(model: FactoryModel<M>, values: FactoryValues<M>): Factory<M> {
+export function factory<M>(model: FactoryModel<M>, values: NoInfer<FactoryValues<M>>): Factory<M> {
   if (typeof model !== "function" || !("meta" in model))
     throw new ValueError(`factory() takes a model's class, not ${show(model)}`);
   if (typeof values !== "function") throw new ValueError("factory() takes a function that returns the values of a row");
-  return new Factory<M>(model, values);
+  return new Factory(model, values);
 }

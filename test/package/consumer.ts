@@ -38,8 +38,6 @@ export async function writeConsumer(folder: string): Promise<void> {
   }
   const include = ["examples", "test", "pages"];
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
-  const withoutTypeTests = { extends: "./tsconfig.json", exclude: ["test/types", "built"] };
-  await writeFile(join(folder, "tsconfig.code.json"), JSON.stringify(withoutTypeTests));
 }
 
 export function folderOfPage(path: string): string {
@@ -47,7 +45,7 @@ export function folderOfPage(path: string): string {
 }
 
 /** Compiles the project with a compiler and returns its errors, each with its file and line. */
-export async function compileConsumer(folder: string, config?: string, compiler?: string): Promise<string[]> {
-  const output = await compile(folder, config, compiler);
+export async function compileConsumer(folder: string, compiler?: string): Promise<string[]> {
+  const output = await compile(folder, "tsconfig.json", compiler);
   return output.split(/\n(?! )/).filter((line) => line !== "");
 }

@@ -1,6 +1,6 @@
 import { App } from "stoa";
 import { excluded, F, field, Model, nested, type PendingWrite, unset } from "stoa/orm";
-import { factory } from "stoa/testing";
+import { type FactoryModel, type FactoryValues, factory } from "stoa/testing";
 import { describe, expectTypeOf, it } from "vitest";
 import { Author, Book, type Country, Profile, Tag } from "../orm/bookshop.js";
 
@@ -153,5 +153,10 @@ describe("the types of writes", () => {
     void tags.create({ name: 5 });
     // @ts-expect-error A required value is missing.
     factory(Tag, () => ({}));
+  });
+
+  it("A function of any model makes factories", () => {
+    const make = <M>(model: FactoryModel<M>, values: FactoryValues<M>) => factory(model, values);
+    expectTypeOf(make(Tag, () => ({ name: "x" })).create()).resolves.toExtend<Tag>();
   });
 });

@@ -50,6 +50,8 @@ describe("the rows of a model", () => {
     expectTypeOf(book.author).toEqualTypeOf<Author | Lazy<Author>>();
     expectTypeOf(await book.author).toEqualTypeOf<Author>();
     expectTypeOf((await book.author).books).toEqualTypeOf<RelatedSet<Book>>();
+    // @ts-expect-error Rows of another model.
+    void ((await book.author).books satisfies RelatedSet<Author>);
     expectTypeOf(await (await book.author).mentor).toEqualTypeOf<Author | null>();
     // @ts-expect-error: not loaded
     book.author.name;

@@ -20,9 +20,9 @@ type Related<M> = M | SavedRow<M> | KeyOf<M>;
 
 /**
  * The related rows of a to-many relation. It is a queryset; awaited without further calls, it loads the rows for all
- * instances of the same query at once.
+ * instances of the same query at once. `in out` is what the members say; without it TypeScript 7 compares two sets for ever.
  */
-export class RelatedSet<M> extends QuerySet<M> {
+export class RelatedSet<in out M> extends QuerySet<M> {
   readonly #owner: object;
   readonly #relation: RelationMeta;
   #isPart = false;
