@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { utf8Of } from "../kit/encoding.js";
 import type { Logger } from "../kit/logger.js";
 import { addSnakeNames } from "../kit/names.js";
@@ -170,6 +171,8 @@ export class Request<Params extends object = Record<string, string>> {
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
+      // One for each statement that runs.
+      setMaxListeners(0, this.#abort.signal);
       if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason);
     }
     return this.#abort.signal;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Database } from "../../engines/db/database.js";
 import type { Request, RequestContext } from "../../http/request.js";
 import { LoadedValues, type Loader } from "./loader.js";
@@ -8,6 +9,7 @@ export class GraphqlContext {
   readonly request: Request;
   readonly #end: OperationEnd;
   #loaders: Map<unknown, LoadedValues<unknown, unknown, GraphqlContext>> | null = null;
+  #db: Database | null = null;
 
   /** @internal */
   constructor(request: Request, end: OperationEnd = new OperationEnd(request)) {
@@ -20,9 +22,9 @@ export class GraphqlContext {
     return this.request.context;
   }
 
-  /** The database; needs `app.enableDatabase()`. */
+  /** The database; needs `app.enableDatabase()`. Its statements are cancelled when `signal` is aborted. */
   get db(): Database {
-    return this.request.db;
+    return (this.#db ??= this.request.db.withSignal(this.signal));
   }
 
   /**
@@ -81,6 +83,8 @@ export class OperationEnd {
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
+      // One for each statement that runs.
+      setMaxListeners(0, this.#controller.signal);
       if (this.#aborted) this.#controller.abort();
       else this.request?.onAbort((reason) => this.#controller!.abort(reason));
     }

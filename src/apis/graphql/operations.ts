@@ -9,12 +9,13 @@ import type { GraphQLConfig } from "./config.js";
 import type { GraphqlContext } from "./context.js";
 import { Documents, ReadyDocument, type ReadyOperation } from "./documents.js";
 import type { TextResult } from "./execute/compile.js";
-import { createSourceEventStream, GraphQLError, getVariableValues } from "./graphql-js.js";
+import { createSourceEventStream, GraphQLError } from "./graphql-js.js";
 import { isInternal } from "./internal-errors.js";
 import type { OperationMonitor } from "./monitor.js";
 import { type OperationParameters, Refusal } from "./parameters.js";
 import { Persisted } from "./persisted.js";
 import { hookedExecute, hookedSubscribe } from "./run-hooks.js";
+import { readVariables } from "./variables.js";
 
 /** An operation with its variables, ready to be executed. */
 export interface PreparedOperation {
@@ -38,9 +39,9 @@ export class Operations {
   monitor: OperationMonitor | null = null;
   readonly #settings: OperationSettings;
   readonly #persisted: Persisted;
-  /** Null without hooks. */
   /** Parts that an execution may leave for later. */
   readonly #maxParts: number;
+  /** Null without hooks. */
   readonly #hooks: ReturnType<typeof hookedExecute>;
   /** Executions with resolvers that have not ended, also those that no response waits for. */
   #running = 0;
@@ -225,14 +226,11 @@ export class Operations {
     const definition = operation.compiled.operation;
     let variables: Record<string, unknown> = noVariables;
     if (definition.variableDefinitions?.length) {
-      const { coerced, errors } = getVariableValues(
-        this.schema,
-        definition.variableDefinitions,
-        parameters.variables ?? {},
-        { maxErrors: 20, hideSuggestions: !this.#settings.introspection },
-      );
-      if (errors) return new Refusal(errors);
-      variables = coerced;
+      const { variableDefinitions } = definition;
+      const { introspection } = this.#settings;
+      const read = readVariables(this.schema, variableDefinitions, parameters.variables ?? {}, !introspection);
+      if ("errors" in read) return new Refusal(read.errors);
+      ({ variables } = read);
     }
     const { complexity } = this.#settings.config.limits;
     if (complexity > 0 && operation.complexity.exceeds(complexity, variables)) {

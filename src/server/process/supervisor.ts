@@ -199,6 +199,8 @@ class Supervisor {
       case "ready":
         charge.readyAt = performance.now();
         if (this.#ticketKeys) send(charge, this.#ticketKeys);
+        // Routes that were refused while it started, before it heard of them.
+        send(charge, { stoa: "publish", topic: refusedTopic, data: this.#refused.list });
         if (charge.replaces && this.#charges.has(charge.replaces)) send(charge.replaces, { stoa: "replaced" });
         charge.onStart(true);
         this.#noteReady(message.address, message.links);
@@ -243,8 +245,9 @@ class Supervisor {
   #bury(charge: Charge, code: number | null, signal: string | null): void {
     this.#charges.delete(charge);
     this.#silence.forget(charge);
-    // One that had not come as far as to handle signals dies of them.
-    const told = code === 0 || signal === "SIGTERM" || signal === "SIGINT";
+    // One that had not come as far as to handle signals dies of them. Code 0 is no sign of it: a worker that is told to
+    // stop says so first, and `process.exit()` in a handler has the same code.
+    const told = signal === "SIGTERM" || signal === "SIGINT";
     const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
     const { last, inFlight } = takeRoutes(charge.routes);
     const others = inFlight.filter((route) => route !== last);
@@ -253,7 +256,7 @@ class Supervisor {
     if (!this.#stopping) {
       if (!told && !charge.replaced) this.#refused.blame({ last, inFlight });
       this.#replace(charge, told ? how : `${how}${during}`, told ? together : 0);
-    } else if (!told) this.#clean = false;
+    } else if (!told && code !== 0) this.#clean = false;
     // Else each worker would keep all those before it.
     if (charge.replaces && !this.#charges.has(charge.replaces)) charge.replaces = null;
     if (charge.readyAt === null) charge.onStart(false);

@@ -130,6 +130,15 @@ describe("hostile documents", () => {
     expect(slowest[0], slowest[1]).toBeLessThan(2000);
   });
 
+  it("Unknown keys of large variables have one error, and none repeats a large value", async () => {
+    const query = "query ($page: Page) { pages(page: $page) { id } }";
+    const keys = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, i]));
+    expect(await errorsOf(app, query, { page: keys(9) })).toHaveLength(9);
+    for (const page of [keys(50_000), { limit: "x".repeat(500_000) }, { limit: [keys(50_000)] }]) {
+      expect(JSON.stringify(await errorsOf(app, query, { page })).length).toBeLessThan(6_000);
+    }
+  });
+
   it("A variable counts with its value in the cost of a list", async () => {
     const query = "query ($n: Int) { users(first: $n) { id name } }";
     expect(limitOf(await errorsOf(app, query, { n: 1_000_000 }))).toBe("complexity");

@@ -2,7 +2,9 @@ import { Depends, ForbiddenError, JwtAuth, Role } from "stoa";
 import { feature } from "stoa/feature";
 import { loader, resolver } from "stoa/graphql";
 import { serve } from "stoa/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { service } from "../../support/service.js";
 import { dataOf, errorsOf, graphqlApp, post, quietApp } from "./support.js";
 
 describe("resolvers", () => {
@@ -20,6 +22,35 @@ describe("resolvers", () => {
     app.use({ before: (request) => void (request.context.user = "ann") });
     expect(await dataOf(app, "{ method user aborted }")).toEqual({ method: "POST", user: "ann", aborted: false });
   });
+
+  it.skipIf(!service("postgres"))(
+    "Statements of resolvers are cancelled when an error has decided the result",
+    async () => {
+      const app = graphqlApp({
+        typeDefs: "type Query { sleep: Int fails: Int! }",
+        resolvers: {
+          Query: {
+            sleep: async (_parent, _args, { db }) =>
+              (await db.fetch("select 1 from pg_sleep(600) /* of a decided result */")).length,
+            fails: () => Promise.reject(new Error("decides")),
+          },
+        },
+      });
+      app.enableDatabase(service("postgres")!);
+      const others = await openDatabase(service("postgres")!);
+      onTestFinished(async () => {
+        await others.close();
+        await app.stop();
+      });
+      expect((await post(app, { query: "{ sleep fails }" })).body.data).toBe(null);
+      await vi.waitFor(async () => {
+        const running = await others.fetch(
+          "select pid from pg_stat_activity where state = 'active' and query like 'select 1 from pg_sleep(600) /* of%'",
+        );
+        expect(running).toEqual([]);
+      });
+    },
+  );
 
   it("Guards of the application run before a document is parsed", async () => {
     const app = graphqlApp({ typeDefs: "type Query { a: Int }" });

@@ -153,13 +153,21 @@ describe("a server whose workers die", patient, () => {
     await program.shows(/was ended by SIGKILL while it ran GET \/pid \(in flight: GET \/slow\)/);
   });
 
-  it("A route that killed three workers in a row is refused for a while if the server is told to", async () => {
+  it("A worker that a handler ends with code 0 died of it: its route is named", async () => {
+    const program = new Program({ args: ["--workers", "2"] });
+    await get(`${await program.url()}/exit`).catch(() => {});
+    await program.shows(/exited with code 0 while it ran GET \/exit; another takes its place/);
+    program.child.kill("SIGTERM");
+    expect((await program.exited).code).toBe(0);
+  });
+
+  it.each(["kill", "exit"])("A route that ended three workers in a row is refused for a while: %s", async (route) => {
     const program = new Program({ args: ["--workers", "2"], options: { refuseDeadlyRoutes: 600 } });
     const url = await program.url();
     const statuses: (number | string)[] = [];
     await until(async () => {
       statuses.push(
-        await get(`${url}/kill`).then(
+        await get(`${url}/${route}`).then(
           (answer) => answer.status,
           () => "died",
         ),
@@ -168,7 +176,7 @@ describe("a server whose workers die", patient, () => {
     });
     expect(statuses.filter((status) => status === "died").length).toBeGreaterThanOrEqual(3);
     expect((await get(url)).status).toBe(200);
-    await program.shows(/GET \/kill was running when 3 workers died: it is refused for 600 s/);
+    await program.shows(new RegExp(`GET /${route} was running when 3 workers died: it is refused for 600 s`));
   });
 });
 
