@@ -11,6 +11,8 @@ export abstract class BaseTransport {
   readonly bodyMemory: BodyMemory;
   readonly unread: UnreadResponses;
   draining = false;
+  /** True while connections that had a request just now are kept for one more. */
+  patient = false;
   /** True once nothing more is accepted, not even a connection whose handshake was under way when draining began. */
   protected closed = false;
   protected abstract readonly listener: Listener;
@@ -41,8 +43,9 @@ export abstract class BaseTransport {
     return this.listener.listen(address);
   }
 
-  drain(): Promise<void> {
+  drain(replaced = false): Promise<void> {
     this.draining = true;
+    this.patient = replaced;
     this.listener.close();
     this.endIdle(false);
     setTimeout(() => {

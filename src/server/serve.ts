@@ -82,7 +82,7 @@ async function close(target: RunTarget, transport: Transport, seconds: number, r
   target.beginDrain(replaced);
   await turns(3);
   const drained = await within(
-    transport.drain().then(() => true),
+    transport.drain(replaced).then(() => true),
     seconds * 1000 - share,
   );
   if (!drained) transport.destroy();

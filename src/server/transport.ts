@@ -53,9 +53,10 @@ export interface Transport {
   accept(socket: Duplex): void;
   /**
    * Accepts nothing more, closes idle connections, waits for requests in flight (their responses say `Connection: close`),
-   * and resolves when the last connection is closed. Connections that were upgraded are not waited for.
+   * and resolves when the last connection is closed. Connections that were upgraded are not waited for. With `replaced`
+   * another server takes over: a client that is about to repeat its requests on a connection gets one more response there.
    */
-  drain(): Promise<void>;
+  drain(replaced?: boolean): Promise<void>;
   /** Ends every connection at once, upgraded ones too. */
   destroy(): void;
   /** Open connections. */

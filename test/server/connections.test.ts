@@ -84,7 +84,7 @@ describe.each(transports)("listening with the %s transport", (_name, factory) =>
   });
 });
 
-describe.each(transports)("draining the %s transport", (_name, factory) => {
+describe.each(transports)("draining the %s transport", (name, factory) => {
   it("Draining serves the first request of a connection that was accepted just before", async () => {
     const { transport, client } = await start(factory, () => new Response("late but in time"));
     const late = await client();
@@ -94,6 +94,23 @@ describe.each(transports)("draining the %s transport", (_name, factory) => {
     expect(await late.responses(1)).toMatchObject([{ status: 200, headers: { connection: "close" } }]);
     await drained;
   });
+
+  it.skipIf(name === "node")(
+    "Draining for another server serves one more request of a client in the middle of its work",
+    async () => {
+      const { transport, client } = await start(factory, hello);
+      const busy = await client();
+      busy.send(get("/"));
+      await busy.responses(1);
+      const drained = transport.drain(true);
+      busy.send(get("/"));
+      expect(await busy.responses(2)).toMatchObject([
+        { status: 200 },
+        { status: 200, headers: { connection: "close" } },
+      ]);
+      await drained;
+    },
+  );
 
   it("Draining does not wait for the first request of a connection that was accepted long ago", async () => {
     // Time passes only where the test says so: the grace for new connections never ends.

@@ -24,6 +24,8 @@ import { ResponseWriter, type WriterContext, type WriterHost } from "./response-
 
 /** The parts that the connections of one server share. */
 export interface ConnectionHost extends ReaderHost, ExchangeHost, WriterContext {
+  /** A server that drains keeps connections that had a request just now for one more. */
+  readonly patient: boolean;
   readonly deadlines: Deadlines;
   /** The connection is no longer this server's: it is closed, or speaks another protocol. */
   left(connection: Connection): void;
@@ -154,7 +156,8 @@ export class Connection extends RequestReader implements WriterHost, ExchangeOwn
    * new connection may be on its way: it has the time until the last call.
    */
   drain(last = true): void {
-    if (this.phase === FRESH && !last && this.host.clock.isNew(this.since)) return;
+    const mayAsk = this.phase === FRESH || (this.phase === IDLE && this.host.patient);
+    if (mayAsk && !last && this.host.clock.isNew(this.since)) return;
     if (this.phase === REQUEST || this.phase >= UPGRADING || this.held.bytes !== null) return;
     if (this.socket.writableLength > 0) this.close();
     else this.socket.destroy();

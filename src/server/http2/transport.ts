@@ -65,12 +65,12 @@ class Http2Transport extends BaseTransport implements Transport, ConnectionHost 
     else this.#http1.accept(socket);
   }
 
-  override async drain(): Promise<void> {
-    const drained = super.drain();
-    void this.#http1.drain();
+  override async drain(replaced = false): Promise<void> {
+    const drained = super.drain(replaced);
+    void this.#http1.drain(replaced);
     await drained;
     // Once more: a connection that was accepted just now may have turned out to speak HTTP/1.1.
-    await this.#http1.drain();
+    await this.#http1.drain(replaced);
   }
 
   protected endIdle(all: boolean): void {

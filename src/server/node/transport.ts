@@ -69,8 +69,8 @@ class NodeTransport extends BaseTransport implements Transport, ExchangeOwner, U
     this.clock.start();
   }
 
-  override async drain(): Promise<void> {
-    await super.drain();
+  override async drain(replaced = false): Promise<void> {
+    await super.drain(replaced);
     this.#server.close();
   }
 

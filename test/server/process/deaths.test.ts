@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { Agent } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { get, Program, patient, respondingWorkers, until } from "./program.js";
 
 describe("a server whose workers die", patient, () => {
@@ -85,10 +86,12 @@ describe("a server whose workers die", patient, () => {
     const before = await respondingWorkers(url, 2);
     let running = true;
     const failures: unknown[] = [];
-    const client = async (): Promise<void> => {
-      while (running) await get(url).catch((error) => failures.push(error));
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const client = async (options = {}): Promise<void> => {
+      while (running) await get(url, options).catch((error) => failures.push(error));
     };
-    const clients = [client(), client(), client()];
+    const clients = [client(), client(), client(), client({ agent }), client({ agent }), client({ agent })];
     program.child.kill("SIGHUP");
     await program.shows(/^shutdown \d+$/m, 2);
     await until(async () => (await respondingWorkers(url, 2, before)).length === 2);
