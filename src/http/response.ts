@@ -1,5 +1,6 @@
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
 import { show } from "../kit/options.js";
+import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import { discardBody, takeErrors } from "./discard.js";
 import { type CookieOptions, serializeCookie } from "./fields/cookies.js";
@@ -58,6 +59,7 @@ class BaseResponse {
       } else if (typeof init !== "object") {
         this.status = checkStatus(init);
       } else {
+        for (const name in init) if (name !== "status" && name !== "headers") refuseOption(init, name);
         this.status = init.status === undefined ? 200 : checkStatus(init.status);
         if (init.headers) addHeaders(this, init.headers);
       }
@@ -174,7 +176,8 @@ class BaseResponse {
   /** A file. Conditional requests and ranges are supported; a missing file gets 404. */
   static file(path: string | URL, options?: FileOptions): Response {
     const body = new FileBody(path, options);
-    return new Response(body, body.options);
+    const { status, headers } = body.options;
+    return new Response(body, { status, headers });
   }
 
   /** A response whose body is sent in pieces, as fast as the client reads. */
@@ -230,6 +233,12 @@ function typeOf(body: Exclude<ResponseBody, string | null>): string {
   throw new ValueError(
     `a response cannot have ${show(body)} as its body: it is text, bytes or a stream; use Response.json() for a value`,
   );
+}
+
+/** Inherited names are those of a web Response, whose status and headers can be passed on. */
+function refuseOption(init: object, name: string): void {
+  if (!Object.hasOwn(init, name)) return;
+  throw new ValueError(`a response has no option '${name}'${didYouMean(name, ["status", "headers"])}`);
 }
 
 function checkStatus(status: number): number {

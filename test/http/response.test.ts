@@ -43,6 +43,20 @@ describe("a response", () => {
     },
   );
 
+  it("A response refuses an option that it does not have, and names the near one", () => {
+    const wrong = { statuss: 201 } as object;
+    const message = "a response has no option 'statuss'; did you mean 'status'?";
+    for (const make of [
+      () => new Response("x", wrong),
+      () => Response.json({}, wrong),
+      () => Response.redirect("/", wrong),
+    ])
+      expect(make).toThrow(message);
+    const { status, headers } = new globalThis.Response("x", { status: 201, headers: { "x-a": "1" } });
+    expect(new Response("x", { status, headers: [...headers] }).headers.get("x-a")).toBe("1");
+    expect(new Response("x", new globalThis.Response("x", { status: 201 }) as object).status).toBe(201);
+  });
+
   it("A response refuses a body if its status cannot have one", () => {
     expect(() => new Response("x", 204)).toThrow("a response with status 204 cannot have a body");
     expect(() => Response.json({}, 304)).toThrow(ValueError);
