@@ -92,8 +92,8 @@ async function callGrpc(op, method, message, { expected = [200] } = {}) {
     result = { status: 200, json: await shop.unary(method, message, { timeout: patience / 1000 }) };
   } catch (error) {
     const isTimeout = error.statusName === "DEADLINE_EXCEEDED" && performance.now() - began >= patience;
-    // The balancer resets a stream if the connection behind it breaks.
-    const isReset = error.message.includes("was reset");
+    // If the connection behind it breaks, the balancer resets the stream, or ends the response as if it were whole.
+    const isReset = error.message.includes("was reset") || error.message === "the response has no status";
     const text = `${error.statusName} ${error.message}`;
     if (isTimeout || isReset) result = { error: isTimeout ? "timeout" : "ECONNRESET", text };
     else result = { status: httpStatuses[error.statusName] ?? 500, text };

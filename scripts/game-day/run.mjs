@@ -23,6 +23,8 @@ const load = fileURLToPath(new URL("load.mjs", import.meta.url));
 const machineCount = 3;
 const workers = 2;
 const initialStock = 1_000_000_000;
+/** The version of a machine that does not listen. */
+const noVersion = "none";
 /** Requests that a limit allows, and how many are sent at once. */
 const limit = 10;
 const burst = 50;
@@ -114,14 +116,17 @@ export async function runGameDay({
       await postgres.query("alter table ticks add column if not exists version int");
       await postgres.query(`alter table ticks add column version_${version} int`);
       await writeFile(versionFile, String(version));
-      for (const machine of machines) machine.reload();
-      let told = Date.now();
+      const told = machines.map(() => Number.NEGATIVE_INFINITY);
       return async () => {
         const found = await Promise.all(machines.map((machine) => versionsOf(machine)));
-        // A machine whose new worker did not start, because an engine was away, keeps the old ones, and is told again.
-        const isDue = Date.now() > told + 60_000;
-        if (isDue) told = Date.now();
-        for (const [index, machine] of machines.entries()) if (isDue && found[index] !== `${version}`) machine.reload();
+        for (const [index, machine] of machines.entries()) {
+          // One that is just starting runs the new version anyway, and the signal would end it.
+          if (found[index] === noVersion || found[index] === `${version}`) continue;
+          // A machine whose new worker did not start, because an engine was away, keeps the old ones, and is told again.
+          if (Date.now() < told[index] + 60_000) continue;
+          told[index] = Date.now();
+          machine.reload();
+        }
         return found.every((list) => list === `${version}`);
       };
     };
@@ -268,7 +273,7 @@ async function versionsOf({ address }) {
         send({ ...address, path: "/version", agent: false, timeout: 5000 }, async (incoming) => {
           const [chunk] = await once(incoming, "data").catch(() => ["{}"]);
           resolve(JSON.parse(String(chunk)).version);
-        }).on("error", () => resolve("none")),
+        }).on("error", () => resolve(noVersion)),
       );
     });
     found.add(response);
