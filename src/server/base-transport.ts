@@ -48,11 +48,13 @@ export abstract class BaseTransport {
     this.patient = replaced;
     this.listener.close();
     this.endIdle(false);
-    setTimeout(() => {
+    const lastCall = (): void => {
       this.closed = true;
       this.endIdle(true);
       this.checkEmpty();
-    }, firstRequestGrace).unref();
+    };
+    // Requests that arrived in time are read first, also after a turn that took longer.
+    setTimeout(() => setImmediate(lastCall), firstRequestGrace).unref();
     return new Promise((resolve) => {
       this.#whenEmpty.push(resolve);
       this.checkEmpty();

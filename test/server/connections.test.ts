@@ -98,6 +98,9 @@ describe.each(transports)("draining the %s transport", (name, factory) => {
   it.skipIf(name === "node")(
     "Draining for another server serves one more request of a client in the middle of its work",
     async () => {
+      // Time passes only where the test says so: the grace never ends.
+      vi.useFakeTimers({ toFake: ["setInterval", "setTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
       const { transport, client } = await start(factory, hello);
       const busy = await client();
       busy.send(get("/"));
