@@ -39,7 +39,8 @@ describe("the package create-stoa", { timeout: 600_000 }, () => {
 
   it.each(["api", "saas", "events"])("The template %s asks for the versions that are tested here", async (template) => {
     const { dependencies, devDependencies } = await readManifest(join(root, "templates", template));
-    const tested: Record<string, string> = { ...manifest.devDependencies, stoa: manifest.version };
+    const typescript = manifest.devDependencies["typescript-7"].replace("npm:typescript@", "");
+    const tested: Record<string, string> = { ...manifest.devDependencies, typescript, stoa: manifest.version };
     const peers: Record<string, string> = manifest.peerDependencies;
     for (const [name, range] of Object.entries({ ...dependencies, ...devDependencies })) {
       const sign = peers[name]?.[0] ?? "^";
