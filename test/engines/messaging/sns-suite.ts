@@ -15,7 +15,7 @@ import { clients, connected, silent, uniqueTopic, until } from "./harness.js";
 
 /** The cases of fan-out by SNS, for an emulator of SNS and SQS. */
 export function fanOutSuite(name: string, endpoint: () => string): void {
-  const settings = () => ({ endpoint: endpoint(), credentials, waitTime: 0, fanOut: true });
+  const settings = (): CloudQueueOptions => ({ endpoint: endpoint(), credentials, waitTime: 0, fanOut: true });
   const backend = (more: CloudQueueOptions = {}) => ({ connect: () => createSqsBroker({ ...settings(), ...more }) });
   const sdk = () => {
     const sns = new SNSClient({ region: "us-east-1", endpoint: endpoint(), credentials });
