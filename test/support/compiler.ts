@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { isLong } from "./long.js";
 
 /** The compiler that users install today. It takes a tenth of the CPU time of the one before, which `--all` uses. */
-const newest = isLong ? "typescript" : "typescript-7";
+const usual = isLong ? "typescript" : "typescript-7";
 
 /** What a compiler prints about the project in a folder: nothing if it compiles. */
-export async function compile(folder: string, config = "tsconfig.json", compiler = newest): Promise<string> {
+export async function compile(folder: string, config = "tsconfig.json", compiler = usual): Promise<string> {
   const program = compiler.startsWith("/")
     ? compiler
     : join(import.meta.dirname, `../../node_modules/${compiler}/bin/tsc`);

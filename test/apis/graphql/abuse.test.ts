@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from "graphql";
 import { beforeAll, describe, expect, it } from "vitest";
-import { errorsOf, graphqlApp, type Problem, post } from "./support.js";
+import { errorsOf, get, graphqlApp, type Problem, post } from "./support.js";
 
 const typeDefs = `
   type Query { me: User  users(first: Int): [User!]!  echo(text: String): String  conn(first: Int): Connection! }
@@ -137,6 +137,16 @@ describe("hostile documents", () => {
     for (const page of [keys(50_000), { limit: "x".repeat(500_000) }, { limit: [keys(50_000)] }]) {
       expect(JSON.stringify(await errorsOf(app, query, { page })).length).toBeLessThan(6_000);
     }
+  });
+
+  it.each([
+    ["nested 6,500 levels deep", `${"[".repeat(6500)}${"]".repeat(6500)}`],
+    ["with a key that reaches a prototype", '{ "__proto__": {} }'],
+  ])("Variables of a GET request are read as strictly as those of a body: %s", async (_name, value) => {
+    const query = "query ($page: Page) { pages(page: $page) { id } }";
+    const { status, body } = await get(app, { query, variables: `{ "page": ${value} }` });
+    expect([status, body.errors?.[0]?.message]).toEqual([400, "'variables' must be JSON."]);
+    expect((await post(app, `{ "query": "${query}", "variables": { "page": ${value} } }`)).status).toBe(400);
   });
 
   it("A variable counts with its value in the cost of a list", async () => {

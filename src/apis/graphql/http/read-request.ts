@@ -1,5 +1,5 @@
 import { HttpError } from "../../../errors/http-error.js";
-import { isJsonType } from "../../../http/json/json.js";
+import { isJsonType, parseJson } from "../../../http/json/json.js";
 import type { Request } from "../../../http/request.js";
 import { malformed, type OperationParameters, type Refusal, readParameters } from "../parameters.js";
 
@@ -41,7 +41,7 @@ export function readQuery(request: Request): OperationParameters | Refusal {
     const text = query.get(name);
     if (text === undefined || text === "") continue;
     try {
-      given[name] = JSON.parse(text);
+      given[name] = parseJson(Buffer.from(text));
     } catch {
       return malformed(`'${name}' must be JSON.`);
     }
