@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
+import { freePort } from "../services/ports.mjs";
 
 /** Milliseconds in which a response is complete once it has begun. */
 const responseTime = 30;
@@ -24,7 +25,7 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   const orphans = new Set();
   const muted = new Set();
   let server = null;
-  let port = 0;
+  const port = await freePort();
   /** The ways that are held back. */
   let stalled = new Set();
   let delay = 0;
@@ -98,7 +99,6 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
     server = createServer(link);
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
-    port = server.address().port;
   };
   const cut = async () => {
     const closed = server && once(server, "close");

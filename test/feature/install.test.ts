@@ -3,6 +3,7 @@ import { connect as connectTo, createServer, type Socket } from "node:net";
 import { App } from "stoa";
 import { config, engine, feature, is, option, perHost } from "stoa/feature";
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
+import { freePort } from "../../scripts/services/ports.mjs";
 import { contract } from "../../src/feature/feature.js";
 
 interface Greeting {
@@ -67,7 +68,8 @@ afterEach(async () => {
 });
 
 /** A real server for the engine. */
-async function lineServer(port = 0): Promise<number> {
+async function lineServer(chosen?: number): Promise<number> {
+  const port = chosen ?? (await freePort());
   const server = createServer((socket) => void socket.on("error", () => {}).pipe(socket));
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
@@ -77,7 +79,7 @@ async function lineServer(port = 0): Promise<number> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return (server.address() as { port: number }).port;
+  return port;
 }
 
 describe("installing a feature", () => {

@@ -86,7 +86,7 @@ class Received {
   }
 }
 
-export async function startCollector(port = 0): Promise<Collector> {
+export async function startCollector(): Promise<Collector> {
   const received = new Received();
   let seen = 0;
   const server = http.createServer((request, response) => {
@@ -105,7 +105,7 @@ export async function startCollector(port = 0): Promise<Collector> {
       }
     });
   });
-  server.listen(port, "127.0.0.1");
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const collector = collectorOf(received, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, async () => {
     server.closeAllConnections();

@@ -1,11 +1,11 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { Baggage } from "../../../src/batteries/telemetry/propagation/baggage.js";
 import { checkedTraceState } from "../../../src/batteries/telemetry/propagation/trace-state.js";
 import { readTraceParent } from "../../../src/batteries/telemetry/propagation/traceparent.js";
 import fc from "../../support/properties.js";
-import { startCollector } from "./collector.js";
 import { type TracedApp, type TracedOptions, traced } from "./traced.js";
 
 const trace = "12345678901234567890123456789012";
@@ -198,11 +198,10 @@ describe("outgoing fetch", () => {
   });
 
   it("The span of an outgoing fetch that fails has the error", async () => {
-    const closed = await startCollector();
-    await closed.close();
+    const closed = `http://127.0.0.1:${await freePort()}`;
     const { flush, collector, send } = await traced((app) =>
       app.get("/", () =>
-        fetch(closed.url).then(
+        fetch(closed).then(
           () => "no",
           () => "failed",
         ),

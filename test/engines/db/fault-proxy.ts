@@ -1,4 +1,5 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "../../../scripts/services/ports.mjs";
 
 type Change = (chunk: Buffer) => Buffer;
 
@@ -43,11 +44,11 @@ export class FaultProxy {
   /** Listens, at the same port as before. */
   async open(): Promise<void> {
     const listener = createServer((client) => this.#join(client));
+    this.#port ||= await freePort();
     await new Promise<void>((resolve, reject) => {
       listener.once("error", reject);
       listener.listen(this.#port, "127.0.0.1", resolve);
     });
-    this.#port = (listener.address() as { port: number }).port;
     this.#listener = listener;
   }
 

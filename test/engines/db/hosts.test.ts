@@ -1,5 +1,5 @@
-import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import type { DatabaseOptions, TargetSessionAttrs } from "../../../src/engines/db/config.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
@@ -17,10 +17,7 @@ describe.skipIf(server === "")("a database", () => {
   let closedPort: number;
 
   beforeAll(async () => {
-    const listener = createServer();
-    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-    closedPort = (listener.address() as { port: number }).port;
-    await new Promise((resolve) => listener.close(resolve));
+    closedPort = await freePort();
   });
 
   afterEach(async () => {

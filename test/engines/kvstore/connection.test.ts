@@ -3,8 +3,9 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { KvStoreError, openKvStore } from "stoa";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { service } from "../../support/service.js";
-import { certificates, cli, freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
+import { certificates, cli, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
 import { redisUrl, testStore, until } from "./store.js";
 
 /** The error of a promise that must reject. */

@@ -1,12 +1,13 @@
 import { App } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { hostOf } from "../../../src/app/app.js";
 import { loadIoredis } from "../../../src/engines/kvstore/load-ioredis.js";
 import { service } from "../../support/service.js";
 import { recordingTracer } from "../spans.js";
 import { twoApps } from "./apps.js";
-import { freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { startServer, temporaryFolder } from "./redis-servers.js";
 import { redisUrl, until } from "./store.js";
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };

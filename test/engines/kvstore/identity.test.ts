@@ -1,11 +1,12 @@
 import { JwtAuth, MemorySessionStore } from "stoa";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { KvRevocations } from "../../../src/engines/kvstore/stores/revocations.js";
 import { KvSessionStore } from "../../../src/engines/kvstore/stores/sessions.js";
 import { Events } from "../../batteries/rooms/events.js";
 import { service } from "../../support/service.js";
 import { twoApps } from "./apps.js";
-import { freePort, serverOfTest, startServer, temporaryFolder } from "./redis-servers.js";
+import { serverOfTest, startServer, temporaryFolder } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 const secret = "a secret of tokens with at least 32 bytes";

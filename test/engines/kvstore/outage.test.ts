@@ -2,9 +2,10 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { App, JwtAuth, Response } from "stoa";
 import { testClient } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { service } from "../../support/service.js";
 import { letsTimersRun } from "../../support/without-pause.js";
-import { freePort, type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
+import { type RedisServer, startServer, temporaryFolder } from "./redis-servers.js";
 import { until } from "./store.js";
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };

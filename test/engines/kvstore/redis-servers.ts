@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { until } from "./store.js";
 
 const run = promisify(execFile);
@@ -163,21 +164,6 @@ export async function certificates(folder: string): Promise<{ ca: string; cert: 
     file("server.crt"),
   ]);
   return { ca: file("ca.crt"), cert: file("server.crt"), key: file("server.key") };
-}
-
-/** A free port whose neighbour, 10000 higher, is free too: the servers of a cluster use both. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 25_000);
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer().once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -2,8 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { App, KvStoreConfig } from "stoa";
 import { expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { service } from "../../support/service.js";
-import { cli, freePort, startServer, temporaryFolder } from "./redis-servers.js";
+import { cli, startServer, temporaryFolder } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 /** A master, its replica, and a Sentinel that decides alone. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { patient, until } from "../../server/process/program.js";
 import { service } from "../../support/service.js";
-import { freePort, serverOfTest } from "../kvstore/redis-servers.js";
+import { serverOfTest } from "../kvstore/redis-servers.js";
 import { count, Machine } from "./shop.js";
 
 describe("a machine whose key-value store is absent", patient, () => {

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import postgres from "../../../scripts/services/postgres.mjs";
 import { App } from "../../../src/app/app.js";
 import { service } from "../../support/service.js";
@@ -82,11 +82,3 @@ describe.skipIf(!shared)("a server that is restarted under load", () => {
     expect(await app.database.fetchrow(total)).toEqual({ total: 361, events: 361 });
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

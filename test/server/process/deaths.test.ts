@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { Agent } from "node:http";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../scripts/services/ports.mjs";
 import { get, Program, patient, respondingWorkers, until } from "./program.js";
 
 describe("a server whose workers die", patient, () => {
@@ -186,12 +186,3 @@ describe("a server whose workers die", patient, () => {
     await program.shows(new RegExp(`GET /${route} was running when 3 workers died: it is refused for 600 s`));
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
