@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import cluster from "node:cluster";
 import { deferred } from "../../kit/deferred.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
@@ -171,6 +172,9 @@ class Supervisor {
     };
     this.#charges.add(charge);
     this.#hub.attach(worker);
+    survivesInternalMessages(worker.process, (error) =>
+      this.#target.logger.error("a message of a worker in the format of Node is wrong", { ...pidOf(charge), error }),
+    );
     onStuckReport(worker.process, (report) => this.#noteStuck(charge, report));
     worker.on("message", (message: unknown) => this.#hear(charge, message));
     worker.once("exit", (code: number | null, signal: string | null) => {
@@ -384,6 +388,20 @@ class Supervisor {
 
   #kill(): void {
     for (const { worker } of this.#charges) worker.process.kill("SIGKILL");
+  }
+}
+
+/** Node reads messages in its own format without a check: what it throws would end this process. */
+function survivesInternalMessages(child: ChildProcess, onError: (error: unknown) => void): void {
+  for (const listener of child.listeners("internalMessage")) {
+    child.off("internalMessage", listener as () => void);
+    child.on("internalMessage", (...received) => {
+      try {
+        Reflect.apply(listener, child, received);
+      } catch (error) {
+        onError(error);
+      }
+    });
   }
 }
 

@@ -78,6 +78,29 @@ describe("a server whose workers die", patient, () => {
       expect(program.child.exitCode, program.report()).toBeNull();
       expect(program.stderr).toBe("");
     });
+
+    it.each([
+      { cmd: "NODE_CLUSTER", act: "queryServer" },
+      { cmd: "NODE_CLUSTER", act: "queryServer", port: -1, addressType: 4, index: 0 },
+      { cmd: "NODE_CLUSTER", act: "close" },
+      { cmd: "NODE_CLUSTER", act: "listening", handle: 3 },
+      { cmd: "NODE_CLUSTER", ack: {} },
+      { cmd: "NODE_HANDLE" },
+      { cmd: "NODE_HANDLE", type: "net.Socket" },
+      { cmd: "NODE_HANDLE", type: "net.Server", key: 3 },
+      { cmd: "NODE_HANDLE", type: "dgram.Socket" },
+      { cmd: "NODE_HANDLE_ACK" },
+      { cmd: "NODE_HANDLE_NACK" },
+      { cmd: "NODE_SOCKET_NOTIFY_CLOSE" },
+      { cmd: "NODE_SOCKET_GET_COUNT" },
+      { cmd: "NODE_", act: null },
+    ])("The message %j in the format of Node does not end the supervisor of its worker", async (message) => {
+      const url = await program.url();
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
+      for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
+      expect(program.child.exitCode, program.report()).toBeNull();
+    });
   });
 
   it("SIGHUP replaces the workers one by one, and every request gets its response", async () => {
