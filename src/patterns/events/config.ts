@@ -1,6 +1,6 @@
 import { isSchemaName } from "../../durable/schema-name.js";
 import { config, type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
-import { type Check, is } from "../../kit/options.js";
+import { type Check, is, isPlainObject } from "../../kit/options.js";
 import { type Duration, isDuration, seconds } from "../../kit/time/duration.js";
 
 /** Streams that move to the archive by themselves. */
@@ -12,20 +12,15 @@ export interface ArchivePolicy {
   readonly closedBy?: readonly string[] | undefined;
 }
 
-const policyOptions = options("archive", {
+const policyOptions = options("a policy of EventSourcingConfig.archive", {
   category: option.required(is.text),
   after: option.required(isDuration(), seconds),
   closedBy: option(is.strings),
 });
 
-const isPolicy: Check<ArchivePolicy> = (value) => {
-  try {
-    policyOptions.read([value]);
-    return undefined;
-  } catch {
-    return "an object of 'category', 'after' (a duration) and 'closedBy'";
-  }
-};
+/** The options of a policy check themselves, and name their own mistakes. */
+const isPolicy: Check<ArchivePolicy> = (value) =>
+  isPlainObject(value) ? undefined : "an object of 'category', 'after' (a duration) and 'closedBy'";
 
 const readPolicies = (given: readonly ArchivePolicy[]): readonly SettingsOf<typeof policyOptions.fields>[] =>
   given.map((policy) => policyOptions.read([policy]));

@@ -174,8 +174,11 @@ describe.skipIf(!server)("the archive beside appends", () => {
 
 describe("wrong policies", () => {
   it("Policies without a category or with unknown options are refused", () => {
-    expect(() => new EventSourcingConfig({ archive: [{ category: "a" } as never] })).toThrow("option 'archive'");
-    expect(() => new EventSourcingConfig({ archive: [{ category: "a", after: -1 }] })).toThrow("option 'archive'");
-    expect(() => new EventSourcingConfig({ archive: [{ category: "a", days: 1 } as never] })).toThrow("'archive'");
+    const withPolicy = (policy: unknown) => () => new EventSourcingConfig({ archive: [policy as never] });
+    const place = "in a policy of EventSourcingConfig.archive";
+    expect(withPolicy({ category: "a" })).toThrow(`option 'after' is required ${place}`);
+    expect(withPolicy({ category: "a", after: -1 })).toThrow(`option 'after' ${place} must be a duration`);
+    expect(withPolicy({ category: "a", aftr: "3d" })).toThrow(`unknown option 'aftr' ${place}; did you mean 'after'?`);
+    expect(withPolicy(3)).toThrow("option 'archive' in EventSourcingConfig must be a list of which each item is an object");
   });
 });
