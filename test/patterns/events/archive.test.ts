@@ -179,6 +179,8 @@ describe("wrong policies", () => {
     expect(withPolicy({ category: "a" })).toThrow(`option 'after' is required ${place}`);
     expect(withPolicy({ category: "a", after: -1 })).toThrow(`option 'after' ${place} must be a duration`);
     expect(withPolicy({ category: "a", aftr: "3d" })).toThrow(`unknown option 'aftr' ${place}; did you mean 'after'?`);
-    expect(withPolicy(3)).toThrow("option 'archive' in EventSourcingConfig must be a list of which each item is an object");
+    expect(withPolicy(3)).toThrow(
+      "option 'archive' in EventSourcingConfig must be a list of which each item is an object",
+    );
   });
 });
