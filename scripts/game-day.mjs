@@ -10,6 +10,7 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { runGameDay } from "./game-day/run.mjs";
+import { onOrphaned } from "./process.mjs";
 
 const { values } = parseArgs({
   options: {
@@ -26,6 +27,9 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
 console.log(`seed ${seed}`);
 const log = values.log ? (line) => console.log(`${new Date().toISOString()} ${line}`) : undefined;
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => interruption.abort(signal));
+onOrphaned(() => interruption.abort("SIGTERM"));
 const faults = values.only ? JSON.parse(values.only) : null;
 const result = await runGameDay({
   seed,
@@ -35,6 +39,7 @@ const result = await runGameDay({
   log,
   keep: values.keep ?? null,
   faults,
+  interrupted: interruption.signal,
 });
 await writeFile(values.picture, result.svg);
 const show = (list) => list.map(([name, count]) => `${name} ${count}`).join(", ");

@@ -8,6 +8,7 @@ import { mountDisk } from "../chaos/disk.mjs";
 import { Ledger } from "../chaos/ledger.mjs";
 import { Program } from "../chaos/program.mjs";
 import { eventually, pause } from "../chaos/wait.mjs";
+import { exitCodeOf } from "../process.mjs";
 import { startHaproxy } from "../services/haproxy.mjs";
 import { freePort } from "../services/ports.mjs";
 import { prepareBroker } from "./brokers.mjs";
@@ -39,7 +40,7 @@ export const tables = `
 
 /**
  * Runs the application on several machines under load, lets the faults of the seed happen, and judges what is left. Resolves to
- * the failures, the counts and the picture. `keep` is a folder for the ledger and the logs.
+ * the failures, the counts and the picture. `keep` is a folder for the ledger and the logs. `interrupted` ends everything early.
  */
 export async function runGameDay({
   seed,
@@ -49,6 +50,7 @@ export async function runGameDay({
   log = () => {},
   keep = null,
   faults: given = null,
+  interrupted = new AbortController().signal,
 }) {
   const folder = await mkdtemp(join(tmpdir(), "stoa-game-day-"));
   // PostgreSQL runs as another user.
@@ -56,6 +58,12 @@ export async function runGameDay({
   const ledger = new Ledger(join(folder, "ledger"));
   const stops = [() => rm(folder, { recursive: true, force: true })];
   const failures = [];
+  const end = async () => {
+    for (let stop = stops.pop(); stop; stop = stops.pop()) {
+      await Promise.resolve(stop()).catch((error) => log(`at the end: ${error.message}`));
+    }
+  };
+  interrupted.addEventListener("abort", () => end().then(() => process.exit(exitCodeOf(interrupted.reason))));
   const mount = async (own) => {
     const disk = await mountDisk(own);
     // After the engines have stopped, and before the folder is removed.
@@ -232,8 +240,7 @@ export async function runGameDay({
     }
   } finally {
     if (keep !== null) await keepFiles(folder, keep);
-    for (const stop of stops.reverse())
-      await Promise.resolve(stop()).catch((error) => log(`at the end: ${error.message}`));
+    await end();
   }
 }
 

@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
 import { connect, createServer } from "node:net";
 
+const given = new Set();
+
 /**
  * A port of this machine that nobody uses, below those that the system hands out: none but another call of this takes it
  * before its server listens. Its neighbour, 10000 higher, is free too: the servers of a cluster of Redis use both.
@@ -8,6 +10,8 @@ import { connect, createServer } from "node:net";
 export async function freePort() {
   for (;;) {
     const port = randomInt(10_000, 20_000);
+    if (given.has(port)) continue;
+    given.add(port);
     if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
   }
 }
