@@ -1,8 +1,16 @@
 import { existsSync } from "node:fs";
 import { run } from "../process.mjs";
+import { inTurn } from "./in-turn.mjs";
+
+/** Only one process can install at a time. */
+const turn = inTurn();
 
 /** Installs Debian packages; throws with the reason where that is not possible. */
-export async function aptInstall(packages, log = console.error) {
+export function aptInstall(packages, log = console.error) {
+  return turn(() => install(packages, log));
+}
+
+async function install(packages, log) {
   const command = `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
   if (!existsSync("/usr/bin/apt-get")) throw new Error(`not installed, and this machine has no apt-get (${command})`);
   if (process.getuid?.() !== 0) throw new Error(`not installed; as root: ${command}`);

@@ -82,37 +82,42 @@ export async function neededServices(folders, filters = [], known = services) {
 }
 
 /**
- * Starts services one after the other, in this order. Resolves to the environment for the tests, the services that
- * could not be had with the reason, and `stop`, which takes everything down again and may be called at any time and more
- * than once. No further service is started once `isOver` returns true.
+ * Starts services at once, each after those that it needs, which come before it. Resolves to the environment for the
+ * tests, the services that could not be had with the reason, and `stop`, which takes everything down again and may be
+ * called at any time and more than once. No further service is started once `isOver` returns true.
  *
  * @param {Service[]} wanted
  */
 export async function startServices(wanted, { log = console.error, isOver = () => false } = {}) {
   /** @type {Record<string, string>} */
   const env = {};
-  const unavailable = [];
-  /** @type {string[]} */
-  const running = [];
+  const reasons = new Map();
   const stops = [];
   const stop = async () => {
     for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
   };
-  for (const service of wanted) {
-    if (isOver()) break;
+  const start = async (service) => {
     const folder = await mkdtemp(join(tmpdir(), `stoa-${service.name}-`));
     stops.push(() => rm(folder, { recursive: true, force: true }));
+    const started = await service.start({ folder, port: await freePort(), log, env });
+    if (started.stop) stops.push(started.stop);
+    env[service.env] = started.value;
+  };
+  const starts = new Map();
+  const startAfterNeeds = async (service) => {
     try {
-      const missing = service.needs?.find((need) => !running.includes(need));
-      if (missing !== undefined) throw new Error(`it needs ${missing}`);
-      const started = await service.start({ folder, port: await freePort(), log, env });
-      running.push(service.name);
-      if (started.stop) stops.push(started.stop);
-      env[service.env] = started.value;
+      for (const need of service.needs ?? []) {
+        await starts.get(need);
+        if (!starts.has(need) || reasons.has(need)) throw new Error(`it needs ${need}`);
+      }
+      if (!isOver()) await start(service);
     } catch (error) {
-      unavailable.push({ name: service.name, reason: error.message });
+      reasons.set(service.name, error.message);
     }
-  }
+  };
+  for (const service of wanted) starts.set(service.name, startAfterNeeds(service));
+  await Promise.all(starts.values());
+  const unavailable = wanted.flatMap(({ name }) => (reasons.has(name) ? { name, reason: reasons.get(name) } : []));
   return { env, unavailable, stop };
 }
 

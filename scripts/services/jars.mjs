@@ -3,8 +3,11 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { run } from "../process.mjs";
+import { inTurn } from "./in-turn.mjs";
 
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "stoa");
+/** Maven's own folder is not made for two that write into it. */
+const turn = inTurn();
 
 /**
  * The folder with a Java program and everything it needs, from Maven Central. It is kept between runs. Throws with the
@@ -15,7 +18,7 @@ const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sto
  * @param {(line: string) => void} log
  */
 export function jars(name, artifacts, log) {
-  return fromMaven(name, ["dependency:copy-dependencies"], pom(artifacts), log);
+  return turn(() => fromMaven(name, ["dependency:copy-dependencies"], pom(artifacts), log));
 }
 
 /**
@@ -26,7 +29,7 @@ export function jars(name, artifacts, log) {
  * @param {(line: string) => void} log
  */
 export function unpacked(name, artifact, log) {
-  return fromMaven(name, ["dependency:unpack", `-Dartifact=${artifact}`], pom([]), log);
+  return turn(() => fromMaven(name, ["dependency:unpack", `-Dartifact=${artifact}`], pom([]), log));
 }
 
 async function fromMaven(name, goal, project, log) {

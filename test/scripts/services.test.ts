@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { neededServices, startServices } from "../../scripts/services/index.mjs";
+import { deferred } from "../../src/kit/deferred.js";
 
 /** A real server in a process of its own, as a service would be. */
 const echo = {
@@ -55,6 +56,21 @@ describe("starting services", () => {
     await running.stop();
     expect(running.unavailable).toEqual([{ name: "missing", reason: "not on this machine" }]);
     expect(Object.keys(running.env)).toEqual(["STOA_TEST_ECHO"]);
+  });
+
+  it("Services start side by side", async () => {
+    const begun = [1, 2].map(() => deferred<void>());
+    const pair = begun.map(({ resolve }, index) => ({
+      name: `half ${index}`,
+      env: `STOA_TEST_HALF_${index}`,
+      async start() {
+        resolve();
+        await begun[1 - index]!.promise;
+        return { value: "both have begun" };
+      },
+    }));
+    const running = await startServices(pair);
+    expect(Object.values(running.env)).toEqual(["both have begun", "both have begun"]);
   });
 
   it("A service gets the address of the one it needs, or does without it", async () => {
