@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { describe, expect, it } from "vitest";
 import { ipFamily } from "../../src/http/peer/ip-family.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 describe("the family of an address", () => {
   it.each([
@@ -61,7 +61,7 @@ describe("the family of an address", () => {
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), ipv4, likely, signs, fc.string()), (text) => {
         expect(ipFamily(text)).toBe(isIP(text));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { HttpError } from "../../src/errors/http-error.js";
 import { isJsonType, parseJson } from "../../src/http/json/json.js";
 import { findForbidden as findIn, maxJsonDepth } from "../../src/http/json/json-scan.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const findForbidden = (sent: Uint8Array) => findIn(sent, Buffer.from(sent).toString());
@@ -357,7 +357,7 @@ describe("the checks of a JSON body", () => {
         if (pollutes(value)) expect(() => parseJson(sent)).toThrow("key that is not allowed");
         else expect(parseJson(sent)).toEqual(value);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -382,7 +382,7 @@ describe("the checks of a JSON body", () => {
         placed.set(sent);
         expect(findForbidden(placed)).toBe(pollutes(value) ? "key" : null);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -420,7 +420,7 @@ describe("the checks of a JSON body", () => {
         expect([number, findForbidden(bytes(number))]).toEqual([number, found]);
         expect([number, findForbidden(bytes(`["${padded}",${number},1]`))]).toEqual([number, found]);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
     for (const place of [0, 1, 100, 307, 308]) {
       const below = (BigInt(limit) - 10n ** BigInt(308 - place)).toString();

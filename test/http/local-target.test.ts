@@ -1,6 +1,6 @@
 import { Response } from "stoa";
 import { describe, expect, it } from "vitest";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 /** The pieces that addresses of other sites are built from, with the characters that browsers drop or take for others. */
 const pieces = [
@@ -42,7 +42,7 @@ describe("the target of a local redirect", () => {
           for (const base of bases) expect(new URL(location, base).origin).toBe(new URL(base).origin);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 

@@ -3,7 +3,7 @@ import { HttpError } from "../../src/errors/http-error.js";
 import { parseForm } from "../../src/http/body/form.js";
 import type { MultipartLimits } from "../../src/http/body/multipart-parser.js";
 import { type Part, readParts } from "../../src/http/body/parts.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 import {
   boundary,
   contentType,
@@ -54,7 +54,7 @@ describe("a multipart body", () => {
         const read = await readAll(cut(multipartBody(...sent), places));
         expect(read.map(({ bytes }) => bytes)).toEqual(sent.map(({ content }) => content));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -94,7 +94,7 @@ describe("a multipart body", () => {
         };
         expect(await outcome(cut(body, places))).toEqual(await outcome([body]));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodedPath } from "../../src/http/path.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 describe("a decoded path", () => {
   it.each([
@@ -43,7 +43,7 @@ describe("a decoded path", () => {
         expect(decodedPath(once)).toBe(once);
         expect(once.split("/").map(decode)).toEqual(raw.split("/").map(decode));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

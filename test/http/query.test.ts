@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Query } from "../../src/http/query.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 describe("the query", () => {
   it("A query gives the first value and all values of a name", () => {
@@ -101,7 +101,7 @@ describe("the query", () => {
         expect([...new Query(query)]).toEqual([...new URLSearchParams(query)]);
         expect([...new Query(`?${query}`, 1)]).toEqual([...new URLSearchParams(query)]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -114,7 +114,7 @@ describe("the query", () => {
         fc.pre(literal !== "");
         expect([...new Query(`${literal}${escapes}=${literal}${escapes}`)]).toEqual([[expected, expected]]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -4,7 +4,7 @@ import { writeModels } from "../../src/introspection/index.js";
 import { escaped } from "../../src/introspection/names.js";
 import { withoutParentheses } from "../../src/introspection/sql-text.js";
 import type { SchemaState } from "../../src/orm/schema/state.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
@@ -95,7 +95,7 @@ it("Written models contain nothing of a database except strings and comments", (
     fc.property(state, fc.constantFrom("ts", "js"), (given, language) => {
       expect(strangers(writeModels(given, { language }))).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -106,7 +106,7 @@ it("Texts are written as equal string literals, on one line, without invisible c
       expect(code).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
       expect(new Function(`return ${code}`)()).toBe(given);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parsePattern } from "../../src/routing/pattern.js";
 import { RecentMatches } from "../../src/routing/recent-matches.js";
 import { RouteTable, type TableRoute } from "../../src/routing/table.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 
 function tableOf(routes: Readonly<Record<string, readonly string[]>>): RouteTable<TableRoute> {
   const table = new RouteTable<TableRoute>();
@@ -34,7 +34,7 @@ describe("repeated paths", () => {
         const fresh = tableOf(routes);
         expect(seasoned.find(method, path)).toEqual(fresh.find(method, path));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { isLong } from "./long.js";
 
 const { STOA_SEED } = process.env;
 
@@ -7,5 +8,8 @@ const { STOA_SEED } = process.env;
  * the seed it was found with.
  */
 fc.configureGlobal(STOA_SEED === "random" ? {} : { seed: Number(STOA_SEED ?? 2026) });
+
+/** Cases of a property: a fifth of them in `npm test`, and all in `npm test -- --all`. */
+export const runs = (all: number): number => (isLong ? all : Math.ceil(all / 5));
 
 export default fc;

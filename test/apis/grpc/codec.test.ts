@@ -1,13 +1,13 @@
 import { deflateSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { codecOf } from "../../../src/apis/grpc/codec/codecs.js";
 import { CompiledCodec } from "../../../src/apis/grpc/codec/compiled-codec.js";
 import { StructCodec } from "../../../src/apis/grpc/codec/struct-codec.js";
 import { loadProto } from "../../../src/apis/grpc/proto/load.js";
 import { decompress } from "../../../src/apis/grpc/wire/compression.js";
+import fc, { runs } from "../../support/properties.js";
 import { EchoRequestSchema, type Everything, EverythingSchema, type Mood, SpecialSchema } from "./fixtures/echo_pb.js";
 
 const codec = codecOf(EverythingSchema);
@@ -120,7 +120,7 @@ describe("compiled codecs against the library", () => {
         }
         expect(outcome).toBeTypeOf("object");
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

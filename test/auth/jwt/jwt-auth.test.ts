@@ -4,7 +4,7 @@ import { App, Authenticated, createLogger, JwtAuth, JwtConfig, type RevocationSt
 import { serve } from "stoa/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MemoryRevocations } from "../../../src/auth/jwt/revocations.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 import { forge, inOneHour, secret } from "../tokens.js";
 
 function jwtApp(jwt: JwtAuth): App {
@@ -174,7 +174,7 @@ describe("JwtAuth", () => {
           fc.pre(changed !== token);
           await expect(jwt.verify(changed)).rejects.toThrow(UnauthorizedError);
         }),
-        { numRuns: 400 },
+        { numRuns: runs(400) },
       );
     }
   });

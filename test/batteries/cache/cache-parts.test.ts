@@ -7,7 +7,7 @@ import { MemoryCacheStore } from "../../../src/batteries/cache/memory-store.js";
 import type { CacheEntry } from "../../../src/batteries/cache/store.js";
 import { Request } from "../../../src/http/request.js";
 import { fakeSource } from "../../http/fake-source.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 
 describe("Cache-Control", () => {
   const name = fc.constantFrom("no-store", "no-cache", "private", "max-age", "s-maxage", "x-ext", "must-revalidate");
@@ -128,7 +128,7 @@ describe("the key of a response", () => {
         fc.pre(seen(a) !== seen(b));
         expect(keyOf(a)).not.toBe(keyOf(b));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

@@ -6,7 +6,7 @@ import type { ConfirmChannel } from "../../../src/engines/messaging/amqp/amqplib
 import { mostBytes, type Publish, writePublish } from "../../../src/engines/messaging/amqp/publish-frames.js";
 import { PublishWriter } from "../../../src/engines/messaging/amqp/publish-writer.js";
 import { propertiesOf } from "../../../src/engines/messaging/amqp/records.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 
 const require = createRequire(import.meta.url);
 const inside = (name: string) => require(join(dirname(require.resolve("amqplib")), "lib", name));
@@ -73,7 +73,7 @@ it("The frames of a publish are byte for byte those of amqplib, and never longer
       expect(end).toBeLessThanOrEqual(target.length);
       expect(target.subarray(start, end).equals(expected(publish, channel))).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

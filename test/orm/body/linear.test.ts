@@ -5,7 +5,7 @@ import { intervalCheck } from "../../../src/orm/body/checks/interval.js";
 import { columnCheck } from "../../../src/orm/body/column-check.js";
 import { Refusal } from "../../../src/orm/body/refusal.js";
 import { decimal } from "../../../src/orm/fields/encode.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 
 /**
  * The time for a text must grow with its length, not with the square of it. A quadratic expression takes longer
@@ -92,7 +92,7 @@ describe("the linear checks and the earlier expressions", () => {
       fc.property(text, (given) => {
         expect(accepts(() => decimal(given))).toBe(earlier.test(given));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -111,7 +111,7 @@ describe("the linear checks and the earlier expressions", () => {
           text,
         ).toBe(!expected);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { numberText, withDoubles } from "../../../src/orm/body/exact-numbers.js";
 import { readJsonBody } from "../../../src/orm/body/json-body.js";
 import { modelBodyReader } from "../../../src/orm/body/model-body.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 import { Sample, sample } from "./models.js";
 
 const read = modelBodyReader(Sample.meta, "whole");
@@ -135,7 +135,7 @@ describe("numbers as they were written", () => {
         const source = `${before}${first}${isLong ? long : ""}${rest}${after}`;
         expect([source, read(source) !== undefined]).toEqual([source, isJson(source)]);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -152,7 +152,7 @@ describe("numbers as they were written", () => {
         const body = read(inKey ? `{${string}:1}` : `[${string}]`);
         expect([string, body !== undefined]).toEqual([string, (JSON.parse(string) as string).isWellFormed()]);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
