@@ -157,10 +157,14 @@ if (Number(process.versions.node.split(".")[0]) < 23) {
     it("A single process that is stuck and does not recover is killed when the time to stop is over after an early SIGTERM", async () => {
       const program = new Program({ options: { stuckTimeout: 1000, shutdownTimeout: 2 } });
       const url = await program.url();
-      // The thread listens from its first tick on.
+      // The thread runs when the main thread has lost its listeners to it. It listens from a tick after that on.
+      const unblocked = get(`${url}/block?ms=5000`);
+      await until(() => !catchesSigterm(program.child.pid!));
+      await unblocked;
+      await until(() => catchesSigterm(program.child.pid!));
       await get(`${url}/block?ms=1500`);
       get(`${url}/endless`).catch(() => {});
-      await program.shows(/block begins/, 2);
+      await program.shows(/block begins/, 3);
       program.child.kill("SIGTERM");
       expect(await program.exited).toEqual({ code: null, signal: "SIGKILL" });
     });
