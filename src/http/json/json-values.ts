@@ -104,9 +104,13 @@ const maxPlainDepth = 100;
  * is. This costs a fraction of a whole walk.
  */
 function isPlain(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return typeof value !== "function";
+  return typeof value === "object" ? value === null || holdsPlain(value, depth) : typeof value !== "function";
+}
+
+function holdsPlain(value: object, depth: number): boolean {
+  if (depth === 0) return false;
   if (Array.isArray(value)) {
-    if (depth === 0 || hasJson(value)) return false;
+    if (hasJson(value)) return false;
     for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth - 1)) return false;
     return true;
   }
@@ -116,7 +120,7 @@ function isPlain(value: unknown, depth: number): boolean {
     if (value instanceof Promise) value.then(undefined, () => {});
     return (value as { toJSON?: unknown }).toJSON === Date.prototype.toJSON;
   }
-  if (depth === 0 || hasJson(value) || isThenable(value)) return false;
+  // Its own `toJSON` or `then` would be a function.
   for (const key in value) if (!isPlain((value as Holder)[key], depth - 1)) return false;
   return true;
 }
