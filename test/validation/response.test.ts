@@ -82,8 +82,13 @@ describe("a response with a schema", () => {
     process.on("unhandledRejection", note);
     try {
       const late = (): Promise<never> => new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 2));
-      const results = [{ title: late() }, { title: 5, at: late() }, { title: late(), at: late(), x: [{ y: late() }] }];
-      for (const result of results) expect((await app("production", () => result).get()).status).toBe(500);
+      // Made by the handler: before that, nobody would handle them.
+      const results = [
+        () => ({ title: late() }),
+        () => ({ title: 5, at: late() }),
+        () => ({ title: late(), at: late(), x: [{ y: late() }] }),
+      ];
+      for (const result of results) expect((await app("production", result).get()).status).toBe(500);
       // Timers run in the order of their times: all promises are rejected, and Node has looked at them.
       await new Promise((resolve) => setTimeout(resolve, 10));
       await new Promise((resolve) => setImmediate(resolve));
