@@ -49,6 +49,14 @@ describe("a server whose workers die", patient, () => {
     });
     afterAll(() => void program.child.kill("SIGKILL"));
 
+    async function survives(message: object): Promise<void> {
+      const url = await program.url();
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
+      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
+      for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
+      expect(program.child.exitCode, program.report()).toBeNull();
+    }
+
     it.each([
       { stoa: null },
       { stoa: "ready" },
@@ -71,11 +79,7 @@ describe("a server whose workers die", patient, () => {
       { stoa: "shared", messages: [[1, "limits", null]] },
       { stoa: "shared", messages: [["1", "__proto__", null]] },
     ])("The message %j of a worker does not end its supervisor", async (message) => {
-      const url = await program.url();
-      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
-      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
-      for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
-      expect(program.child.exitCode, program.report()).toBeNull();
+      await survives(message);
       expect(program.stderr).toBe("");
     });
 
@@ -95,11 +99,7 @@ describe("a server whose workers die", patient, () => {
       { cmd: "NODE_SOCKET_GET_COUNT" },
       { cmd: "NODE_", act: null },
     ])("The message %j in the format of Node does not end the supervisor of its worker", async (message) => {
-      const url = await program.url();
-      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify(message))}`);
-      await get(`${url}/message?json=${encodeURIComponent(JSON.stringify({ stoa: "turn", inspected: false }))}`);
-      for (let i = 0; i < 8; i++) expect((await get(url)).status).toBe(200);
-      expect(program.child.exitCode, program.report()).toBeNull();
+      await survives(message);
     });
   });
 
