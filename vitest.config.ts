@@ -39,11 +39,13 @@ const native: Plugin = {
 };
 
 /**
- * Test files share processes: to load the sources takes longer than most tests. A file runs alone in a process if it does
- * something that other files would notice, or would notice what they do.
+ * Test files share processes: to load the sources takes longer than most tests. A file runs alone in a process if it is in
+ * one of these folders, whose tests start browsers and installed packages, or if it does something that other files would
+ * notice, or would notice what they do.
  */
-const foldersAlone = /^performance\//;
-const textAlone = /\bmemoryUsage\(|\bprocess\.chdir\(|\bcallersAreWatched\(|"@opentelemetry\/api"/;
+const foldersAlone = /^(cli|docs|e2e|examples|package|performance|scripts|support)\//;
+const textAlone =
+  /\bmemoryUsage\(|\bprocess\.chdir\(|\bcallersAreWatched\(|"node:child_process"|\/program\.js"|"@opentelemetry\/api"/;
 
 /** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */
 const textByVite = /\bvi\.mock\(|"\.\/project\.js"/;

@@ -15,24 +15,19 @@ const long = [
   "server/pipelining",
 ];
 
-/**
- * The order of vitest, which knows how long files took the last time on this machine, with these before all others. Files that
- * share a process stand together: vitest ends the process when another kind of file is next.
- */
+/** The order of vitest, which knows how long files took the last time on this machine, with these before all others. */
 export class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);
-    return sorted.sort((a, b) => sharesProcess(a) - sharesProcess(b) || placeOf(a) - placeOf(b));
+    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
   }
 }
 
 /** How long a file takes, beside one that shares its process with others: it has a process to start, and is one of the long ones or not. */
 export function weightOf({ moduleId, project }) {
   if (placeOf({ moduleId }) < long.length) return 20;
-  return sharesProcess({ project }) ? 1 : 4;
+  return project.name === "shared" ? 1 : 4;
 }
-
-const sharesProcess = ({ project }) => Number(project.name === "shared");
 
 function placeOf({ moduleId }) {
   const place = long.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
