@@ -71,6 +71,10 @@ describe("the result of a handler", () => {
     ["a promise in a toJSON inside", () => [{ x: { toJSON: () => ({ total: late() }) } }]],
     ["the promise of a getter", () => Object.defineProperty({}, "total", { get: () => late(), enumerable: true })],
     [
+      "the promise of a getter in 99 lists",
+      () => inLists(99, Object.defineProperty({}, "total", { get: () => late(), enumerable: true })),
+    ],
+    [
       "a promise beside a getter that throws",
       () => Object.defineProperty({ b: late() }, "a", { get: () => JSON.parse("{"), enumerable: true }),
     ],
@@ -191,6 +195,10 @@ describe("toJson", () => {
 /** Rejected after the response has been decided. */
 function late(): Promise<never> {
   return new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 2));
+}
+
+function inLists(count: number, value: unknown): unknown {
+  return count === 0 ? value : [inLists(count - 1, value)];
 }
 
 function deep(): unknown[] {

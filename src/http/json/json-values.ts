@@ -108,9 +108,8 @@ function isPlain(value: unknown, depth: number): boolean {
 }
 
 function holdsPlain(value: object, depth: number): boolean {
-  if (depth === 0) return false;
   if (Array.isArray(value)) {
-    if (hasJson(value)) return false;
+    if (depth === 0 || hasJson(value)) return false;
     for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth - 1)) return false;
     return true;
   }
@@ -120,7 +119,8 @@ function holdsPlain(value: object, depth: number): boolean {
     if (value instanceof Promise) value.then(undefined, () => {});
     return (value as { toJSON?: unknown }).toJSON === Date.prototype.toJSON;
   }
-  // Its own `toJSON` or `then` would be a function.
+  if (depth === 0) return false;
+  // A `toJSON` or `then` of its own is a function among its values.
   for (const key in value) if (!isPlain((value as Holder)[key], depth - 1)) return false;
   return true;
 }
