@@ -39,27 +39,37 @@ const native: Plugin = {
 };
 
 /**
- * Test files share processes: to load the sources takes longer than most tests. A file runs alone in a process if it is in
- * one of these folders, whose tests start browsers and installed packages, or if it does something that other files would
- * notice, or would notice what they do.
+ * Test files share processes: to load the sources takes longer than most tests. Files that start programs, browsers and
+ * installed packages share processes with each other, where no other file counts what they leave behind. A file runs alone
+ * in a process if it does something that other files would notice, or would notice what they do.
  */
-const foldersAlone = /^(cli|docs|e2e|examples|package|performance|scripts|support)\//;
+const foldersOfPrograms = /^(cli|docs|e2e|examples|package|performance|scripts|support)\//;
+const textOfPrograms = /"node:child_process"|\/program\.js"/;
 const textAlone =
-  /\bmemoryUsage\(|\bprocess\.chdir\(|\bcallersAreWatched\(|"node:child_process"|\/program\.js"|"@opentelemetry\/api"/;
+  /\bmemoryUsage\(|\bprocess\.chdir\(|\bcallersAreWatched\(|\bcreateSharedMemory\b|"@opentelemetry\/api"/;
 
-/** Only modules that vite has loaded can be replaced, and can import the TypeScript that a test writes. */
-const textByVite = /\bvi\.mock\(|"\.\/project\.js"/;
+/** Only modules that vite has loaded can be replaced, or can import the TypeScript that a test writes. */
+const textReplacing = /\bvi\.mock\(/;
+const textWriting = /"\.\/project\.js"/;
 
 const testFolder = fileURLToPath(new URL("./test/", import.meta.url));
-const testFiles = { alone: [] as string[], shared: [] as string[], byVite: [] as string[] };
+const testFiles = {
+  alone: [] as string[],
+  programs: [] as string[],
+  shared: [] as string[],
+  replacing: [] as string[],
+  writing: [] as string[],
+};
 for (const name of readdirSync(testFolder, { recursive: true, encoding: "utf8" })) {
   if (name.endsWith(".test.ts")) testFiles[projectOf(name)].push(`test/${name}`);
 }
 
 function projectOf(name: string): keyof typeof testFiles {
   const text = readFileSync(testFolder + name, "utf8");
-  if (textByVite.test(text)) return "byVite";
-  return foldersAlone.test(name) || textAlone.test(text) ? "alone" : "shared";
+  if (textReplacing.test(text)) return "replacing";
+  if (textWriting.test(text)) return "writing";
+  if (textAlone.test(text)) return "alone";
+  return foldersOfPrograms.test(name) || textOfPrograms.test(text) ? "programs" : "shared";
 }
 
 const plugins = isNative ? [native] : [];
@@ -86,14 +96,16 @@ export default defineConfig({
     // The SDK of SQS says in each process that it will leave Node 20.
     env: { PGCONNECT_TIMEOUT: "60", AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     // More than the cores of a small machine: many tests wait for a process or a broker most of the time.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: LongFirst },
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
     server: { deps: { external: [/\/dist-mirror\//] } },
     projects: [
       { extends: true, plugins, test: { name: "alone", include: [...testFiles.alone, "examples/*/test/*.test.ts"] } },
+      { extends: true, plugins, test: { name: "programs", include: testFiles.programs, isolate: false } },
+      { extends: true, test: { name: "writing", include: testFiles.writing, isolate: false } },
+      { extends: true, test: { name: "replacing", include: testFiles.replacing } },
       { extends: true, plugins, test: { name: "shared", include: testFiles.shared, isolate: false } },
-      { extends: true, test: { name: "by-vite", include: testFiles.byVite } },
       {
         extends: true,
         test: {

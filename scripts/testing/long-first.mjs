@@ -15,18 +15,23 @@ const long = [
   "server/pipelining",
 ];
 
-/** The order of vitest, which knows how long files took the last time on this machine, with these before all others. */
+/**
+ * The order of vitest, which knows how long files took the last time on this machine, by project, and in each project these
+ * before all others. A process that files share ends where the next one in line is of another project.
+ */
 export class LongFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);
-    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
+    const { projects } = this.ctx;
+    return sorted.sort((a, b) => projects.indexOf(a.project) - projects.indexOf(b.project) || placeOf(a) - placeOf(b));
   }
 }
 
-/** How long a file takes, beside one that shares its process with others: it has a process to start, and is one of the long ones or not. */
+const weights = { shared: 1, programs: 3 };
+
+/** How long a file takes, beside one of the project `shared`: it starts programs or has a process to start, and is one of the long ones or not. */
 export function weightOf({ moduleId, project }) {
-  if (placeOf({ moduleId }) < long.length) return 20;
-  return project.name === "shared" ? 1 : 4;
+  return placeOf({ moduleId }) < long.length ? 20 : (weights[project.name] ?? 4);
 }
 
 function placeOf({ moduleId }) {

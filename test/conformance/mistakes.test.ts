@@ -2,6 +2,10 @@ import { App, Authenticated, Blueprint, JwtConfig, openDatabase } from "stoa";
 import { field, Model } from "stoa/orm";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 /*
  * Mistakes of newcomers, each with the sentence that it gets. The sentence names the cause and the cure. They stand
@@ -227,7 +231,7 @@ it("Paths with a space or an escaped slash can be registered and matched", async
 });
 
 it("A missing table of a model gets a sentence with the commands that make it", async () => {
-  const db = await openDatabase("pglite:");
+  const db = await openDatabase(await empty());
   try {
     class Note extends Model("notes", { id: field.auto(), text: field.text() }) {}
     const cure = "; the database does not fit the models: run stoa migrate make, then stoa migrate up";

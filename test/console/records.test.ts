@@ -6,7 +6,11 @@ import { livePanels } from "../../src/console/panels.js";
 import { saga } from "../../src/patterns/saga/definition.js";
 import { StepRefused } from "../../src/patterns/saga/steps.js";
 import { send } from "../batteries/wire.js";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const patient = { timeout: 25_000, interval: 20 };
 const json = { "content-type": "application/json" };
@@ -27,7 +31,7 @@ describe("the pages for operators of sagas and jobs", () => {
       return request.headers.get("x-operator") === "yes";
     };
     app
-      .enableDatabase("pglite:")
+      .enableDatabase(await empty())
       .enableMetrics()
       .enableHealthChecks()
       .enableSaga({ poll: "50ms", admin: { guards: [guard] } })
@@ -69,13 +73,13 @@ describe("the pages for operators of sagas and jobs", () => {
   });
 
   it("Without guards the pages are refused outside of development, and are for this machine in development", async () => {
-    const open = (): App => {
+    const open = async (): Promise<App> => {
       const one = new App();
       one.logger = quiet;
-      return one.enableDatabase("pglite:").enableSaga({ admin: {} });
+      return one.enableDatabase(await empty()).enableSaga({ admin: {} });
     };
-    await expect(serve(open(), { debug: false })).rejects.toThrow("needs guards outside of development");
-    await using local = await serve(open(), { debug: true });
+    await expect(serve(await open(), { debug: false })).rejects.toThrow("needs guards outside of development");
+    await using local = await serve(await open(), { debug: true });
     expect((await send(local.url, "/_sagas")).status).toBe(200);
     expect((await send(local.url, "/_sagas", { headers: { host: "evil.example" } })).status).toBe(403);
     for (const call of ["list", "view", "detail?id=1"]) {

@@ -4,9 +4,13 @@ import { Migrator, migration, op } from "stoa/migrations";
 import { bindDatabase, createTables } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { migrate as migrateCommands } from "../../src/cli/commands/migrate.js";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
 import { codeBlocks, codeOfTables, withoutSpace } from "./code-in-markdown.js";
 import { fromDjango, fromDrizzle, fromPrisma, models, routes, sameQueries, seed, startup } from "./coming-from.js";
 import addPages from "./coming-from-migration.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const page = await readFile(new URL("../../docs/coming-from.md", import.meta.url), "utf8");
 const files = ["./coming-from.ts", "./coming-from-migration.ts"];
@@ -37,7 +41,7 @@ describe("the code of that page", () => {
   let db: Database;
 
   beforeAll(async () => {
-    db = await openDatabase("pglite:");
+    db = await openDatabase(await empty());
     bindDatabase(db);
     await createTables(db, models);
     await seed();

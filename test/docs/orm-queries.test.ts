@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { type Database, openDatabase } from "stoa";
 import { bindDatabase, createTables } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
 import { codeBlocks, withoutSpace } from "./code-in-markdown.js";
 import {
   aggregates,
@@ -18,6 +20,8 @@ import {
   views,
 } from "./orm-queries.js";
 
+const empty = emptyDatabases(service("postgres"));
+
 const page = await readFile(new URL("../../docs/orm-queries.md", import.meta.url), "utf8");
 const source = withoutSpace(await readFile(new URL("./orm-queries.ts", import.meta.url), "utf8"));
 
@@ -28,7 +32,7 @@ describe("the page on further queries", () => {
   let db: Database;
 
   beforeAll(async () => {
-    db = await openDatabase("pglite:");
+    db = await openDatabase(await empty());
     bindDatabase(db);
     await createTables(db, models);
     await seed();

@@ -6,9 +6,12 @@ import { saga } from "stoa/saga";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { send } from "../batteries/wire.js";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
 import { openBrowser } from "./browser.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const chromium = service("chromium");
 const patient = { timeout: 60_000, interval: 50 };
@@ -58,7 +61,10 @@ describe.skipIf(!chromium)("the console in a browser", { timeout: 240_000 }, () 
     browser = await openBrowser();
     const app = new App().install(mail);
     app.logger = quiet;
-    app.enableLivePage().enableDatabase("pglite:").enableEventSourcing("memory");
+    app
+      .enableLivePage()
+      .enableDatabase(await empty())
+      .enableEventSourcing("memory");
     app.enableMemoryBroker().enableOutbox().enableHealthChecks({ version: "2.1", admin: {} });
     app.enableSaga({ admin: {} }).enableJobs({ admin: { path: "/ops/jobs" } });
     app.healthCheck("shop", () => true);

@@ -6,9 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostOf } from "../../src/app/app.js";
 import { MemoryBroker } from "../../src/engines/messaging/memory/memory-broker.js";
 import { messagingState } from "../../src/engines/messaging/state.js";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
 import { openBrowser } from "./browser.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const chromium = service("chromium");
 
@@ -26,7 +29,10 @@ describe.skipIf(!chromium)("messages on the live page", { timeout: 120_000 }, ()
   const app = new App();
   beforeAll(async () => {
     app.logger = quiet;
-    app.enableDatabase("pglite:").enableMemoryBroker().enableLivePage();
+    app
+      .enableDatabase(await empty())
+      .enableMemoryBroker()
+      .enableLivePage();
     app.enableOutbox({ attempts: 1 });
     messagingState(hostOf(app)).replacement = () => new PickyBroker();
     app.onMessage("orders", { inbox: true, retry: { attempts: 2, delay: 0.001 } }, (message) => {

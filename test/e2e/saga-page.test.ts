@@ -5,9 +5,12 @@ import { JobRefused } from "stoa/jobs";
 import { StepRefused, saga } from "stoa/saga";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
 import { openBrowser } from "./browser.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const chromium = service("chromium");
 const hostile = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
@@ -53,7 +56,10 @@ describe.skipIf(!chromium)("the pages of sagas and jobs in a browser", { timeout
     browser = await openBrowser();
     app = new App();
     app.logger = quiet;
-    app.enableDatabase("pglite:").enableSaga({ backoff: "30ms", admin: {} }).enableJobs({ admin: {} });
+    app
+      .enableDatabase(await empty())
+      .enableSaga({ backoff: "30ms", admin: {} })
+      .enableJobs({ admin: {} });
     app.saga(checkout);
     const job = app.job<string>("report", { retries: 0 }, async (value, { progress }) => {
       await progress({ done: 3, total: 4 });

@@ -3,9 +3,12 @@ import { App } from "stoa";
 import { createTables, field, Model } from "stoa/orm";
 import { serve, type TestServer } from "stoa/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
 import { openBrowser } from "./browser.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const chromium = service("chromium");
 
@@ -24,7 +27,7 @@ describe.skipIf(!chromium)("statements on the live page", { timeout: 120_000 }, 
   const app = new App();
   beforeAll(async () => {
     app.logger = quiet;
-    app.enableDatabase("pglite:").enableLivePage();
+    app.enableDatabase(await empty()).enableLivePage();
     app.get("/shelves", async () => {
       const counts: number[] = [];
       for (const shelf of await Shelf.objects.orderBy("id")) counts.push(await shelf.boxes.count());

@@ -5,8 +5,12 @@ import * as z from "zod";
 import { KvCommands } from "../../src/engines/kvstore/commands/commands.js";
 import { saga } from "../../src/patterns/saga/definition.js";
 import { Sweeper } from "../../src/patterns/saga/sweeper.js";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
 import { unhandledIn } from "../support/unhandled.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 const rejected = (): Promise<never> => Promise.reject(new Error("left behind"));
 
@@ -56,7 +60,7 @@ describe("promises that nobody waits for any more", () => {
 
   it("A saga that is added after the start may not reach its database", async () => {
     const app = quietApp();
-    app.enableDatabase("pglite:").enableSaga();
+    app.enableDatabase(await empty()).enableSaga();
     await app.start();
     const unpark = vi.spyOn(Sweeper.prototype, "unpark").mockRejectedValue(new Error("the database is away"));
     const reasons = await unhandledIn(() => app.saga(saga("late").step("a", { action: () => 1 })));

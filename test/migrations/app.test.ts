@@ -6,12 +6,13 @@ import { App, createLogger } from "stoa";
 import { testClient } from "stoa/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import { makeDatabase } from "../engines/db/engines.js";
+import { emptyDatabases, makeDatabase } from "../engines/db/engines.js";
 import { get, Program, patient, until } from "../server/process/program.js";
 import { service } from "../support/service.js";
 import { sourceUrl } from "../support/source-url.js";
 
 const server = service("postgres");
+const empty = emptyDatabases(server);
 
 /** A folder of compiled migrations, as `tsc` leaves them; what the package exports would be another copy of the sources under test. */
 async function migrationsOf(operations: Readonly<Record<string, string>>): Promise<string> {
@@ -34,7 +35,7 @@ it("An application with enableMigrations applies its migrations before the start
   const lines: string[] = [];
   app.logger = createLogger({ sink: { write: (line: string) => void lines.push(line) } });
   app.enableMigrations(pathToFileURL(join(folder, "migrations/")));
-  app.enableDatabase("pglite:");
+  app.enableDatabase(await empty());
   app.onEvent("startup", () => app.database.execute("insert into books values ('Emma')"));
   app.get("/books", (request) => request.db.fetch("select * from books"));
   await using client = await testClient(app).start();
@@ -45,7 +46,7 @@ it("An application with enableMigrations applies its migrations before the start
 it("A migration that fails ends the start with an error that names its file", async () => {
   const folder = await migrationsOf({ "0001_books": books.replace("text", "no_type") });
   const app = new App();
-  app.enableDatabase("pglite:");
+  app.enableDatabase(await empty());
   app.enableMigrations({ directory: join(folder, "migrations") });
   await expect(app.start()).rejects.toThrow(
     '0001_books, operation 1 (create table books) failed: type "no_type" does not exist. Nothing of it was applied. ' +

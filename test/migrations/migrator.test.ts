@@ -1,11 +1,12 @@
 import { MigrationFailure, Migrator, migrate, migration, op } from "stoa/migrations";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import { makeDatabase } from "../engines/db/engines.js";
+import { emptyDatabases, makeDatabase } from "../engines/db/engines.js";
 import { service } from "../support/service.js";
 import { type Definitions, describeEngines, migratorOf, recorded, table, tables } from "./running.js";
 
 const server = service("postgres");
+const empty = emptyDatabases(server);
 const year = { type: "integer", nullable: true };
 
 const four: Definitions = {
@@ -597,7 +598,7 @@ function signal(): { readonly promise: Promise<void>; resolve(): void } {
 
 describe("options", () => {
   it("The options of a migrator are checked", async () => {
-    const db = await openDatabase("pglite:");
+    const db = await openDatabase(await empty());
     try {
       expect(() => new Migrator(db, {})).toThrow("Migrator needs either 'directory' or 'migrations'");
       expect(() => new Migrator(db, { migrations: {}, tabel: "x" } as object)).toThrow("did you mean 'table'?");

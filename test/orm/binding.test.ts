@@ -1,14 +1,18 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { App } from "../../src/entry/index.js";
 import { createTables, LazyLoadError, strictRelations } from "../../src/entry/orm.js";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
 import { Author, Book, bookshop, seed, Tag } from "./bookshop.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 describe("the database of models", () => {
   afterEach(() => strictRelations(false));
 
   it("Models use the application's database from its start to its end", async () => {
     const app = new App();
-    app.enableDatabase("pglite:");
+    app.enableDatabase(await empty());
     app.onEvent("startup", async () => {
       await createTables(app.database, bookshop);
       await seed();

@@ -10,6 +10,10 @@ import {
   timestamps,
 } from "../../src/entry/orm.js";
 import { desiredSchema } from "../../src/orm/schema/state-of-models.js";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 /** Each call declares new classes, as a new process does. The last class of each model is the one that applications use. */
 type Shape = () => Record<string, ModelConstructor>;
@@ -118,7 +122,7 @@ describe("names of tables and columns", () => {
     const { Product: first, Tag: second } = shapes["a many-to-many relation with relatedName"]!();
     const migrated = createTablesSql([second!.meta, first!.meta]);
     expect(migrated).toContain('"product_id"');
-    const db = await openDatabase("pglite:");
+    const db = await openDatabase(await empty());
     try {
       await db.script(migrated);
       const { Product, Tag } = shapes["a many-to-many relation with relatedName"]!() as Record<string, Queried>;

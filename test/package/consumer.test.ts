@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readPages } from "../docs/pages.js";
+import { isLong } from "../support/long.js";
 import { compileConsumer, folderOfPage, writeConsumer } from "./consumer.js";
 
 const pages = (await readPages()).filter(({ modules }) => modules.length > 0);
 const applications = (await readdir(join(import.meta.dirname, "apps"))).map((name) => name.replace(/\.ts$/, ""));
-const places = ["test/package/apps", "examples", "test/types"];
+const places = ["test/package/apps", "examples", ...(isLong ? ["test/types"] : [])];
 let folder: string;
 let errors: string[];
 

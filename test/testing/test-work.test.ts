@@ -2,14 +2,18 @@ import { App } from "stoa";
 import { saga } from "stoa/saga";
 import { rolledBack, testClient, testMessages, testWork } from "stoa/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { emptyDatabases } from "../engines/db/engines.js";
 import { recorder } from "../patterns/events/stores.js";
+import { service } from "../support/service.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 /** Only a fault reaches this. */
 const patient = { timeout: "150s" } as const;
 
 async function started(setup: (app: App) => unknown): Promise<App> {
   const app = new App();
-  app.enableDatabase("pglite:");
+  app.enableDatabase(await empty());
   setup(app);
   await app.start();
   onTestFinished(() => app.stop());
@@ -76,7 +80,11 @@ describe("work of an application under test", () => {
   it("Subscriptions, the outbox and handlers of messages have nothing left to do", async () => {
     const seen: unknown[] = [];
     const app = new App();
-    app.enableDatabase("pglite:").enableEventSourcing().enableMemoryBroker().enableOutbox();
+    app
+      .enableDatabase(await empty())
+      .enableEventSourcing()
+      .enableMemoryBroker()
+      .enableOutbox();
     const messages = testMessages(app);
     app.onMessage("placed", (message) => void seen.push(message.value));
     app.eventStore.subscribe(

@@ -1,7 +1,7 @@
 import { type App, openDatabase, Role } from "stoa";
 import { bindDatabase, createTables, field, Model, View } from "stoa/orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeDatabase } from "../../engines/db/engines.js";
+import { emptyDatabases, makeDatabase } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { dataOf, post, quietApp, type Reply } from "./support.js";
 
@@ -34,6 +34,7 @@ class Label extends Model("mutated_labels", { id: field.auto(), text: field.text
 
 const models = [Shelf, Note, Label];
 const server = service("postgres");
+const empty = emptyDatabases(server);
 
 describe.skipIf(!server)("mutations of models", () => {
   let app: App;
@@ -257,7 +258,9 @@ describe("options of mutations", () => {
     [{ update: { fields: ["id"] } }, /'id', which clients cannot write/],
     [{ create: { fields: ["title"] } }, /lacks 'owner', which is required/],
   ])("Mutations %j end the start", async (mutations, message) => {
-    const app = quietApp().enableDatabase("pglite:").enableGraphql();
+    const app = quietApp()
+      .enableDatabase(await empty())
+      .enableGraphql();
     app.graphql.model(Note, { mutations });
     await expect(app.start()).rejects.toThrow(message);
   });
@@ -269,7 +272,9 @@ describe("options of mutations", () => {
       { as: "select 'x' as name" },
     ) {}
     const start = async (options: object): Promise<App> => {
-      const app = quietApp().enableDatabase("pglite:").enableGraphql();
+      const app = quietApp()
+        .enableDatabase(await empty())
+        .enableGraphql();
       app.graphql.model(Name, options);
       app.onEvent("startup", () => createTables(app.database, [Name]));
       await app.start();

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { App } from "stoa";
 import { describe, expect, it } from "vitest";
 import { Program, patient } from "../../server/process/program.js";
+import { isLong } from "../../support/long.js";
 import { ask } from "./cached-app.js";
 
 const file = fileURLToPath(new URL("./fixtures/fill-cache.ts", import.meta.url));
@@ -11,14 +12,18 @@ const file = fileURLToPath(new URL("./fixtures/fill-cache.ts", import.meta.url))
  */
 const count = Number(process.env["STOA_CACHE_REQUESTS"] ?? 28_998);
 
+const furtherScenarios = [
+  ["different paths", "paths"],
+  ["responses that vary by a field", "varied"],
+  ["changes of long addresses", "changed"],
+] as const;
+
 describe("the memory of a cache of 16 MiB", patient, () => {
   it.each([
     ["short addresses", "small"],
-    ["different paths", "paths"],
     ["responses that are not stored, under long addresses", "refused"],
     ["responses with four tags of their own", "tagged"],
-    ["responses that vary by a field", "varied"],
-    ["changes of long addresses", "changed"],
+    ...(isLong ? furtherScenarios : []),
   ])(
     "The memory of a cache of 16 MiB stays below 1.3 times that with %s",
     { timeout: 1_800_000 },

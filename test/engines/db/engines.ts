@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { afterAll } from "vitest";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { isLong } from "../../support/long.js";
@@ -19,6 +20,20 @@ export function engines(server: string | undefined): readonly TestEngine[] {
 /** For suites of what the engines themselves do: always the embedded one, and the server where there is one. */
 export function bothEngines(server: string | undefined): readonly TestEngine[] {
   return server === undefined ? [embedded] : [embedded, onServer(server)];
+}
+
+/**
+ * For files that need databases of their own, whichever engine: each call makes an empty one. An embedded one takes a second of
+ * CPU time to open, so that they are on the server where there is one, and embedded without it or with `--all`.
+ */
+export function emptyDatabases(server: string | undefined): () => Promise<string> {
+  const made: { drop(): Promise<void> }[] = [];
+  afterAll(() => Promise.all(made.map(({ drop }) => drop())));
+  return async () => {
+    const database = await engines(server)[0]!.make();
+    made.push(database);
+    return database.url;
+  };
 }
 
 function onServer(server: string): TestEngine {

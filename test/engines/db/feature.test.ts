@@ -7,8 +7,10 @@ import type { Logger } from "../../../src/kit/logger.js";
 import { ValueError } from "../../../src/kit/value-error.js";
 import { serve } from "../../../src/testing/serve.js";
 import { service } from "../../support/service.js";
+import { emptyDatabases } from "./engines.js";
 
 const server = service("postgres");
+const empty = emptyDatabases(server);
 
 /** A logger that keeps what it is told. */
 function recorder(): { logger: Logger; lines: string[] } {
@@ -55,7 +57,7 @@ describe("enableDatabase", () => {
   });
 
   it("app.database, request.database and request.db are usable from the startup hooks on", async () => {
-    const app = create().enableDatabase(new DatabaseConfig({ url: "pglite:" }));
+    const app = create().enableDatabase(new DatabaseConfig({ url: await empty() }));
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('Emma')"),
     );
@@ -70,7 +72,7 @@ describe("enableDatabase", () => {
 
   it("A database error in a handler is the contract's 500 response, and no value is logged", async () => {
     const { logger, lines } = recorder();
-    const app = create().enableDatabase("pglite:");
+    const app = create().enableDatabase(await empty());
     app.logger = logger;
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('hidden')"),
@@ -85,7 +87,7 @@ describe("enableDatabase", () => {
   });
 
   it("The error page in debug mode shows the class and the message of a database error", async () => {
-    const app = create().enableDatabase("pglite:");
+    const app = create().enableDatabase(await empty());
     app.logger = recorder().logger;
     app.get("/", async (request) => request.db.fetch("select * from nowhere"));
     await using wire = await serve(app, { debug: true });
@@ -96,7 +98,7 @@ describe("enableDatabase", () => {
   });
 
   it("An exception handler can respond to a database error", async () => {
-    const app = create().enableDatabase("pglite:");
+    const app = create().enableDatabase(await empty());
     app.onEvent("startup", () =>
       app.database.script("create table books (title text unique); insert into books values ('Emma')"),
     );

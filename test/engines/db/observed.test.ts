@@ -7,9 +7,11 @@ import { judge, sample, sumOf } from "../../batteries/metrics/scrape.js";
 import { send } from "../../batteries/wire.js";
 import { service } from "../../support/service.js";
 import { recordingTracer } from "../spans.js";
+import { emptyDatabases } from "./engines.js";
 import { FaultProxy } from "./fault-proxy.js";
 
 const server = service("postgres") ?? "";
+const empty = emptyDatabases(server || undefined);
 const promtool = service("promtool");
 
 /** Without its logger, whose lines about what fails are not looked at here. */
@@ -25,7 +27,9 @@ type Report = { status: string; checks: Record<string, { status: string; message
 
 describe("the health of a database", () => {
   it("The health of a database is part of readiness and the full report, not of liveness", async () => {
-    const app = quietApp().enableHealthChecks().enableDatabase("pglite:");
+    const app = quietApp()
+      .enableHealthChecks()
+      .enableDatabase(await empty());
     await using wire = await serve(app);
     const checksOf = async (path: string): Promise<string[]> =>
       Object.keys((JSON.parse((await send(wire.url, path)).text) as Report).checks);
@@ -145,7 +149,7 @@ describe("the metrics of a database", () => {
   it("The metrics of a database begin with the namespace, and have its buckets", async () => {
     const app = quietApp()
       .enableMetrics({ namespace: "shop", durationBuckets: [0.5] })
-      .enableDatabase("pglite:");
+      .enableDatabase(await empty());
     const text = await scrape(app);
     expect(sample(text, "shop_database_connections_max")).toBe(1);
     expect(sample(text, 'shop_database_query_duration_seconds_bucket{le="0.5"}')).toBe(0);
@@ -154,7 +158,7 @@ describe("the metrics of a database", () => {
 
   it("Statements are not measured if metrics are not enabled", async () => {
     const measure = vi.spyOn(PoolDatabase.prototype, "measure");
-    const app = quietApp().enableDatabase("pglite:");
+    const app = quietApp().enableDatabase(await empty());
     await app.start();
     await app.stop();
     expect(measure).not.toHaveBeenCalled();
@@ -174,7 +178,7 @@ describe("the metrics of a database", () => {
 
 describe("the spans of a database", () => {
   it("Each statement of the application has one span, with its text and its error", async () => {
-    const app = quietApp().enableDatabase("pglite:");
+    const app = quietApp().enableDatabase(await empty());
     const { tracer, spans } = recordingTracer();
     hostOf(app).tracer = tracer;
     await app.start();

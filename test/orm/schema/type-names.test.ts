@@ -1,6 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { baseType, normalizeType, typeName } from "../../../src/orm/schema/type-names.js";
+import { emptyDatabases } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 describe("the name of a type", () => {
   it.each([
@@ -40,7 +44,7 @@ describe("the name of a type", () => {
   });
 
   it("PostgreSQL accepts the normalized name of a type and returns the same", async () => {
-    const db = await openDatabase("pglite:");
+    const db = await openDatabase(await empty());
     onTestFinished(() => db.close());
     await db.script(
       "CREATE TYPE status AS ENUM ('a'); CREATE TYPE \"Order\" AS ENUM ('a'); CREATE SCHEMA shop; CREATE TYPE shop.size AS ENUM ('a')",

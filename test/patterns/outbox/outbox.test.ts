@@ -8,11 +8,12 @@ import { messagingState } from "../../../src/engines/messaging/state.js";
 import { topic } from "../../../src/engines/messaging/topic.js";
 import type { Job } from "../../../src/patterns/jobs/feature.js";
 import type { OutboxOptions } from "../../../src/patterns/outbox/options.js";
-import { engines } from "../../engines/db/engines.js";
+import { emptyDatabases, engines } from "../../engines/db/engines.js";
 import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
 
 const server = service("postgres");
+const empty = emptyDatabases(server);
 const patient = { timeout: 20_000, interval: 10 };
 const Order = z.object({ id: z.string(), total: z.number() });
 const orders = topic("orders", { schema: Order, key: (order) => order.id });
@@ -346,7 +347,7 @@ describe("applications without an outbox", () => {
   it("tx.publish says what it needs", async () => {
     const app = new App();
     app.logger = quiet;
-    app.enableDatabase("pglite:");
+    app.enableDatabase(await empty());
     await app.start();
     await expect(app.database.transaction((tx) => tx.publish("x", 1))).rejects.toThrow(
       "publish() of a transaction needs app.enableOutbox()",

@@ -1,14 +1,18 @@
 import { expect, it } from "vitest";
 import { App } from "../../../src/app/app.js";
 import { saga, signal } from "../../../src/entry/saga.js";
+import { emptyDatabases } from "../../engines/db/engines.js";
+import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
+
+const empty = emptyDatabases(service("postgres"));
 
 it("A saga keeps 1000 signals of a name that it has not taken, and refuses further ones until it takes some", {
   timeout: 120_000,
 }, async () => {
   const app = new App();
   app.logger = quiet;
-  app.enableDatabase("pglite:").enableSaga({ poll: "50ms", timeoutMs: 0 });
+  app.enableDatabase(await empty()).enableSaga({ poll: "50ms", timeoutMs: 0 });
   const handle = app.saga(
     saga("patient")
       .waitFor("go")

@@ -470,7 +470,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(await sleepy.wait(await sleepy.start(null), patient)).toMatchObject({ status: "compensated" });
     const without = new App();
     without.logger = quiet;
-    without.enableDatabase("pglite:").enableSaga();
+    without.enableDatabase(url).enableSaga();
     without.saga(saga("t").waitFor("x", { topic: "orders", key: () => "1" }));
     await expect(without.start()).rejects.toThrow("needs a broker");
     await without.stop();

@@ -1,12 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { RunOptions } from "../../../src/server/run-options.js";
+import { compiled } from "../../support/compiled.js";
 import { get, Program, type ProgramOptions, patient, until } from "./program.js";
 
-const source = new URL("../../../src/server/run.ts", import.meta.url).href;
-const fixture = new URL("./fixtures/target.ts", import.meta.url).href;
+/** Compiled once: with every restart tsx would compile the sources again. */
+const kit = pathToFileURL(compiled(fileURLToPath(new URL("./fixtures/kit.ts", import.meta.url)))).href;
 
 const options: RunOptions = { port: 0, reload: true };
 
@@ -20,9 +22,7 @@ class Project {
     this.write("lib/answer.ts", 'export const answer: string = "one";');
     this.write(
       "app.ts",
-      `import { run } from ${JSON.stringify(source)};
-      import { createTarget } from ${JSON.stringify(fixture)};
-      import { Response } from ${JSON.stringify(new URL("../../../src/http/response.ts", import.meta.url).href)};
+      `import { createTarget, Response, run } from ${JSON.stringify(kit)};
       import { answer } from "./lib/answer.js";
       ${setup}
       const target = createTarget();

@@ -132,7 +132,7 @@ describe("the log of queries", () => {
 
   it("The file and line of a statement are left out if caller is false", async () => {
     const { logger, queries } = recorder();
-    const db = await openDatabase({ url: "pglite:", logQueries: { caller: false } }, { logger });
+    const db = await openDatabase({ url: await place(), logQueries: { caller: false } }, { logger });
     closing.push(() => db.close());
     await db.fetch("select 1");
     await vi.waitFor(() => expect(queries()).toHaveLength(1));
