@@ -149,7 +149,7 @@ describe("the metrics of a database", () => {
   it("The metrics of a database begin with the namespace, and have its buckets", async () => {
     const app = quietApp()
       .enableMetrics({ namespace: "shop", durationBuckets: [0.5] })
-      .enableDatabase(await empty());
+      .enableDatabase("pglite:");
     const text = await scrape(app);
     expect(sample(text, "shop_database_connections_max")).toBe(1);
     expect(sample(text, 'shop_database_query_duration_seconds_bucket{le="0.5"}')).toBe(0);
@@ -178,7 +178,7 @@ describe("the metrics of a database", () => {
 
 describe("the spans of a database", () => {
   it("Each statement of the application has one span, with its text and its error", async () => {
-    const app = quietApp().enableDatabase(await empty());
+    const app = quietApp().enableDatabase("pglite:");
     const { tracer, spans } = recordingTracer();
     hostOf(app).tracer = tracer;
     await app.start();
