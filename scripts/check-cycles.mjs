@@ -1,6 +1,5 @@
 /**
- * Finds import cycles, type imports counted. The linter finds those of import and export declarations while one edits;
- * this also follows `import("./x.js").Type` and `await import("./x.js")`.
+ * Finds import cycles, type imports, `import("./x.js").Type` and `await import("./x.js")` counted.
  *
  *     node scripts/check-cycles.mjs [folder]
  */
