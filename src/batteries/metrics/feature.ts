@@ -33,6 +33,8 @@ interface State {
   readonly registry: Metrics;
   options: MetricsSettings | null;
   running: readonly Running[];
+  /** Takes the metrics for the last time. */
+  last: (() => Promise<void>) | null;
 }
 
 const stateOf = perHost(
@@ -40,6 +42,7 @@ const stateOf = perHost(
     registry: new Metrics((message, error) => host.logger.warn(message, error === undefined ? {} : { error })),
     options: null,
     running: [],
+    last: null,
   }),
 );
 
@@ -62,7 +65,9 @@ export const metricsFeature = feature<MetricsFeature>({
     for (const part of stateOf(host).running) part.start();
   },
   async close(host) {
-    for (const part of stateOf(host).running.toReversed()) await part.stop();
+    const { last, running } = stateOf(host);
+    await last?.();
+    for (const part of running.toReversed()) await part.stop();
   },
 });
 
@@ -77,6 +82,11 @@ export interface Meter {
 /** The metrics of the application, also where the endpoint for them is not enabled. */
 export function registryOf(host: Host): Metrics {
   return stateOf(host).registry;
+}
+
+/** Calls back at the end, while the engines that gauges ask are still open. It must end in a limited time. */
+export function onLastMetrics(host: Host, last: () => Promise<void>): void {
+  stateOf(host).last = last;
 }
 
 /** Null where metrics are not enabled: then nothing is counted. */

@@ -1,7 +1,7 @@
 import type { Host } from "../../feature/host.js";
 import type { Logger } from "../../kit/logger.js";
 import { setTraceFields } from "../../logging/trace-fields.js";
-import { meterOf, registryOf } from "../metrics/feature.js";
+import { meterOf, onLastMetrics, registryOf } from "../metrics/feature.js";
 import type { OpenTelemetryConfig } from "./config.js";
 import { Environment } from "./environment.js";
 import { BoundedBatches, LatestBatch } from "./export/batches.js";
@@ -90,6 +90,7 @@ export class Telemetry {
         families: () => registryOf(host).collect(),
         own: () => (durations === null ? [] : [durations.metric()]),
       });
+    onLastMetrics(host, async () => this.#metrics?.last(settings.flushTimeout));
     this.#exportLogs();
     host.use(serverTracing({ host, tracer: this.tracer, durations, recordQuery: settings.recordQuery }));
     this.#countLosses();

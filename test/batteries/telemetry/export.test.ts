@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import http2 from "node:http2";
 import https from "node:https";
 import net, { type AddressInfo } from "node:net";
+import { feature } from "stoa/feature";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Batch, BoundedBatches } from "../../../src/batteries/telemetry/export/batches.js";
 import { Exporter } from "../../../src/batteries/telemetry/export/exporter.js";
@@ -496,6 +497,31 @@ describe("an application whose collector is away", () => {
     await close();
     expect(collector.spans.map(({ name }) => name)).toEqual(["GET /"]);
     expect(collector.metrics.map(({ name }) => name)).toEqual(["http.server.request.duration"]);
+  });
+
+  it("At the end gauges are asked while the engines are open, and spans of what they ask are exported", async () => {
+    let isOpen = false;
+    const engine = feature({
+      name: "shelf",
+      isEngine: true,
+      open: () => void (isOpen = true),
+      close: () => void (isOpen = false),
+    });
+    const { close, collector, lines } = await traced((app) => {
+      app.install(engine);
+      app.metrics.gauge("books", {
+        help: "Books.",
+        collect: () =>
+          app.tracer.span("count", async () => {
+            if (!isOpen) throw new Error("the shelf is closed");
+            return 7;
+          }),
+      });
+    });
+    await close();
+    expect(collector.metrics.map(({ name }) => name)).toContain("books");
+    expect(collector.spans.map(({ name }) => name)).toEqual(["count"]);
+    expect(lines.filter(({ level }) => level !== "info")).toEqual([]);
   });
 
   it("An application exports a full batch at once", async () => {

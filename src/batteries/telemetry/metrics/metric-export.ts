@@ -36,10 +36,15 @@ export class MetricExport {
     await this.parts.out.exporter.flush();
   }
 
+  /** Exports the metrics for the last time, while what gauges ask is open. */
+  async last(milliseconds: number): Promise<void> {
+    clearInterval(this.#timer);
+    // It may not reply any more.
+    await within(this.#push(), milliseconds);
+  }
+
   async stop(milliseconds: number): Promise<void> {
     clearInterval(this.#timer);
-    // A gauge may ask something that does not reply any more.
-    await within(this.#push(), milliseconds);
     await this.parts.out.exporter.close(milliseconds);
   }
 
