@@ -18,31 +18,27 @@ export default {
   name: "redis",
   env: "STOA_TEST_REDIS",
   async start({ folder, port, log }) {
-    if (!existsSync(program)) await aptInstall(["redis-server"], log);
-    const settings = [
-      "--port",
-      String(port),
-      "--bind",
-      "127.0.0.1",
-      "--dir",
-      folder,
-      "--save",
-      "",
-      "--appendonly",
-      "no",
-    ];
-    const child = spawn(program, settings, { stdio: "ignore" });
-    const stop = async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    };
-    try {
-      await untilListens(child, "redis-server", port, patience);
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-    return { value: `redis://127.0.0.1:${port}`, stop, pid: child.pid };
+    const { stop, pid } = await startRedisServer({ folder, port, log });
+    return { value: `redis://127.0.0.1:${port}`, stop, pid };
   },
 };
+
+/** Starts one server with further settings, or with the arguments `whole` alone: a Sentinel has a file. */
+export async function startRedisServer({ folder, port, log, settings = [], whole = null }) {
+  if (!existsSync(program)) await aptInstall(["redis-server"], log);
+  const place = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const args = whole ?? [...place, "--save", "", "--appendonly", "no", ...settings];
+  const child = spawn(program, args, { stdio: "ignore" });
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  try {
+    await untilListens(child, "redis-server", port, patience);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { stop, pid: child.pid };
+}

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { root, run } from "../process.mjs";
@@ -9,6 +9,8 @@ import { freePort, untilListens } from "./ports.mjs";
 const version = "0.0.8-alpha";
 const kept = join(root, "node_modules", ".cache", "stoa", `rotel-${version}`);
 const program = join(kept, "node_modules", "@streamfold", "rotel-linux-x64", "bin", "rotel-agent");
+
+export const hasRotel = process.platform === "linux" && process.arch === "x64";
 
 /** Milliseconds that it gets to come up. */
 const patience = 120_000;
@@ -21,33 +23,40 @@ export default {
   name: "rotel",
   env: "STOA_TEST_ROTEL",
   async start({ folder, port, log }) {
-    if (process.platform !== "linux" || process.arch !== "x64") throw new Error("Rotel runs here on Linux on x64 only");
-    if (!existsSync(program)) await install(log);
     const grpc = await freePort();
-    const output = join(folder, "output");
-    const signals = ["traces", "metrics", "logs"].flatMap((signal) => ["--debug-log", signal]);
-    const places = ["--otlp-http-endpoint", `127.0.0.1:${port}`, "--otlp-grpc-endpoint", `127.0.0.1:${grpc}`];
-    const more = ["--debug-log-verbosity", "detailed", "--pid-file", join(folder, "pid")];
-    const file = openSync(output, "w");
-    const child = spawn(program, ["start", "--exporter", "blackhole", ...signals, ...places, ...more], {
-      stdio: ["ignore", file, file],
-    });
-    const stop = async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    };
-    try {
-      await untilListens(child, "rotel-agent", port, patience);
-      await untilListens(child, "rotel-agent", grpc, patience);
-    } catch (error) {
-      await stop();
-      throw error;
-    }
+    const { output, stop } = await startRotel({ folder, port, grpc, log, verbosity: "detailed" });
     const value = { http: `http://127.0.0.1:${port}`, grpc: `http://127.0.0.1:${grpc}`, output };
     return { value: JSON.stringify(value), stop };
   },
 };
+
+/** Starts the collector. It adds to its file: with the verbosity `basic` a line with the numbers of each request. */
+export async function startRotel({ folder, port, grpc, log, verbosity }) {
+  if (!hasRotel) throw new Error("Rotel runs here on Linux on x64 only");
+  if (!existsSync(program)) await install(log);
+  const output = join(folder, "output");
+  const signals = ["traces", "metrics", "logs"].flatMap((signal) => ["--debug-log", signal]);
+  const places = ["--otlp-http-endpoint", `127.0.0.1:${port}`, "--otlp-grpc-endpoint", `127.0.0.1:${grpc}`];
+  const more = ["--debug-log-verbosity", verbosity, "--pid-file", join(folder, "pid")];
+  const file = openSync(output, "a");
+  const child = spawn(program, ["start", "--exporter", "blackhole", ...signals, ...places, ...more], {
+    stdio: ["ignore", file, file],
+  });
+  closeSync(file);
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  try {
+    await untilListens(child, "rotel-agent", port, patience);
+    await untilListens(child, "rotel-agent", grpc, patience);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { output, stop, pid: child.pid };
+}
 
 async function install(log) {
   log("installing Rotel ...");
