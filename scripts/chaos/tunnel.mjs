@@ -19,8 +19,10 @@ const packet = 1460;
  * - `mute` breaks connections for the server only: the client gets neither a response nor an error.
  * - `swallow` forwards the next request that a function accepts, and breaks its connection when the response has come: the
  *   client never sees it. Resolves then.
+ *
+ * `translate` makes a function for each connection, through which its responses pass.
  */
-export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
+export async function startTunnel(targetPort, { host = "127.0.0.1", translate = () => (chunk) => chunk } = {}) {
   const pairs = new Set();
   const orphans = new Set();
   const muted = new Set();
@@ -34,6 +36,7 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   const freeAt = { requests: 0, responses: 0 };
   let deaf = false;
   let swallowing = null;
+  let responseBytes = 0;
   const swallow = (pair) => {
     const { resolve } = swallowing;
     swallowing = null;
@@ -50,6 +53,7 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   const link = (client) => {
     const target = connect(targetPort, host);
     const pair = { client, target, whole: true, deaf: false };
+    const translated = translate();
     pairs.add(pair);
     for (const [from, to, way] of [
       [client, target, "requests"],
@@ -58,7 +62,9 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
       const later = lateCalls();
       from.setNoDelay(true);
       from.on("error", () => {});
-      from.on("data", (chunk) => {
+      from.on("data", (bytes) => {
+        const chunk = from === target ? translated(bytes) : bytes;
+        if (from === target) responseBytes += chunk.length;
         if (!pair.whole || ((deaf || pair.deaf) && from === target)) return;
         if (from === client && swallowing?.accepts(chunk)) swallow(pair);
         if (rate < Number.POSITIVE_INFINITY) return trickle(chunk);
@@ -130,6 +136,10 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
   await listen();
   return {
     port,
+    /** How much the server has responded so far. */
+    get responseBytes() {
+      return responseBytes;
+    },
     cut,
     mend: listen,
     async close() {
@@ -153,6 +163,25 @@ export async function startTunnel(targetPort, { host = "127.0.0.1" } = {}) {
       new Promise((resolve) => {
         swallowing = { accepts, resolve };
       }),
+  };
+}
+
+/**
+ * For `translate`: numbers in responses are replaced by others of the same length, as ports are by those of the tunnels to them.
+ * A number at the end of a chunk waits for the next one, which may have the rest of it.
+ */
+export function translatesNumbers(numbers) {
+  return () => {
+    let left = "";
+    return (chunk) => {
+      const text = left + chunk.toString("latin1");
+      left = /(?<!\w)\d*$/.exec(text)?.[0] ?? "";
+      const whole = text.slice(0, text.length - left.length);
+      return Buffer.from(
+        whole.replaceAll(/(?<!\w)\d+(?!\w)/g, (number) => String(numbers.get(Number(number)) ?? number)),
+        "latin1",
+      );
+    };
   };
 }
 
