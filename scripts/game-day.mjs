@@ -1,10 +1,11 @@
 /**
- * The game day: the orders example on three machines behind a balancer, with PostgreSQL and a standby, Redis and a broker,
- * while parts of it die. A ledger of what clients were told is compared with what is left.
+ * The game day: the orders example on three machines behind a balancer, with PostgreSQL and a standby, Redis with a replica
+ * and Sentinels, a broker and a collector of telemetry, while parts of it die. A ledger of what clients were told is compared
+ * with what is left.
  *
  *     npm run game-day -- [--minutes 60] [--seed 7] [--broker kafka|amqp] [--brokers 3] [--picture file.svg] [--keep folder] [--log]
  *
- * Without `--minutes` it is the short form: one fault of each kind, about four minutes. It prints the seed, the faults and the
+ * Without `--minutes` it is the short form: one fault of each kind, about seven minutes. It prints the seed, the faults and the
  * counts. The exit code is 1 if a check has failed. docs/game-day.md has the checks.
  */
 import { writeFile } from "node:fs/promises";

@@ -1,14 +1,11 @@
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { queries } from "../chaos/subjects/postgres-subject.mjs";
-import { eventually, pause } from "../chaos/wait.mjs";
+import { eventually } from "../chaos/wait.mjs";
 import { freePort } from "../services/ports.mjs";
 import postgres from "../services/postgres.mjs";
-import redisService from "../services/redis.mjs";
 import replica from "../services/replica.mjs";
-import { filled, freeze } from "./hurt.mjs";
+import { filled } from "./hurt.mjs";
 
 const quiet = () => {};
 
@@ -72,44 +69,4 @@ export async function startPostgres(folder, mount = async () => null) {
       for (const server of servers) await server?.stop().catch(quiet);
     },
   };
-}
-
-export async function startRedis(folder) {
-  const port = await freePort();
-  await mkdir(join(folder, "redis"));
-  const start = () => redisService.start({ folder: join(folder, "redis"), port, log: quiet });
-  let server = await start();
-  return {
-    port,
-    /** It comes back without its data. */
-    async restart(seconds) {
-      await server.stop();
-      await pause(seconds * 1000);
-      server = await start();
-    },
-    freeze: (seconds) => freeze(server.pid, seconds),
-    /** Refuses writes, as a server does whose memory is used up. */
-    async fill(seconds) {
-      await command(port, "config set maxmemory 1");
-      await pause(seconds * 1000);
-      await command(port, "config set maxmemory 0");
-    },
-    stop: () => server.stop(),
-  };
-}
-
-/** The numbers that Redis knows about itself. */
-export async function redisInfo(port) {
-  const lines = (await command(port, "info")).matchAll(/^(\w+):(\d+)\r$/gm);
-  return Object.fromEntries([...lines].map(([, name, value]) => [name, Number(value)]));
-}
-
-/** Sends one command to Redis; resolves to what it replies first. */
-async function command(port, text) {
-  const socket = connect(port, "127.0.0.1");
-  socket.write(`${text}\r\n`);
-  const [reply] = await once(socket, "data");
-  socket.destroy();
-  if (String(reply).startsWith("-")) throw new Error(`redis: ${reply}`);
-  return String(reply);
 }

@@ -4,8 +4,11 @@ import { signalProcess } from "./machines.mjs";
 /** Milliseconds in which a rolled-out version must serve everywhere. */
 const rollPatience = 240_000;
 
-/** Makes a fault happen; resolves when what it has hurt is whole again. */
-export async function happen(fault, { machines, postgres, redis, broker, rollOut, failures }) {
+/**
+ * Makes a fault happen; resolves when what it has hurt is whole again, to what the verdict must know: `lost` are the times
+ * between which a confirmed write to Redis may have been lost, `back` is when the collector was there again.
+ */
+export async function happen(fault, { machines, postgres, redis, broker, collector, rollOut, failures }) {
   const { kind, target, way, by, bytes, shift, seconds = 0 } = fault;
   const machine = machines[fault.machine];
   const milliseconds = seconds * 1000;
@@ -63,14 +66,17 @@ export async function happen(fault, { machines, postgres, redis, broker, rollOut
       await postgres.fill(seconds);
       break;
     case "restart redis":
-      await redis.restart(seconds);
-      break;
+      return { lost: await redis.restart(seconds) };
     case "freeze redis":
-      await redis.freeze(seconds);
-      break;
+      return { lost: await redis.freeze(seconds) };
     case "fill redis":
-      await redis.fill(seconds);
-      break;
+      return { lost: await redis.fill(seconds) };
+    case "fail over redis":
+      return { lost: await redis.failOver(by, seconds) };
+    case "restart collector":
+      return collector.restart(seconds, collectorTunnels(machines));
+    case "freeze collector":
+      return collector.freeze(seconds, collectorTunnels(machines));
     case "restart broker":
       await broker.restart(seconds);
       break;
@@ -91,6 +97,11 @@ export async function happen(fault, { machines, postgres, redis, broker, rollOut
     default:
       throw new Error(`no fault '${kind}'`);
   }
+  return {};
+}
+
+function collectorTunnels(machines) {
+  return machines.map(({ tunnels }) => tunnels.collector);
 }
 
 /** The machine or the engine that a fault hurts. */

@@ -11,9 +11,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { compile } from "../chaos/compile.mjs";
 import { eventually, pause } from "../chaos/wait.mjs";
+import { freePort } from "../services/ports.mjs";
+import { startRedisServer } from "../services/redis.mjs";
 import { prepareBroker } from "./brokers.mjs";
-import { redisInfo, startPostgres, startRedis } from "./engines.mjs";
+import { startPostgres } from "./engines.mjs";
 import { Machine } from "./machines.mjs";
+import { redisInfo } from "./redis.mjs";
 import { tables } from "./run.mjs";
 
 const { values } = parseArgs({
@@ -30,8 +33,9 @@ for (const workers of values.processes.split(",").map(Number)) {
     const postgres = await startPostgres(folder);
     stops.push(() => postgres.stop());
     await postgres.query(tables);
-    const redis = await startRedis(folder);
-    stops.push(() => redis.stop());
+    const redis = { port: await freePort() };
+    const server = await startRedisServer({ folder, port: redis.port, log: () => {} });
+    stops.push(server.stop);
     const broker = await prepareBroker("kafka", folder, 1);
     stops.push(() => broker.stop());
     const [postgres0, postgres1] = postgres.ports;
@@ -44,7 +48,7 @@ for (const workers of values.processes.split(",").map(Number)) {
     const settings = {
       // Without the tunnels: they take CPU themselves.
       database: `postgres://app@127.0.0.1:${postgres0}/postgres`,
-      redis: `redis://127.0.0.1:${redis.port}`,
+      redis: { url: `redis://127.0.0.1:${redis.port}` },
       broker: "kafka",
       brokerUrl: broker.urlOf([machine.tunnels.broker.port]),
       versionFile,

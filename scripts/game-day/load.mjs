@@ -65,6 +65,12 @@ function call(op, method, path, { body, headers = {}, expected = [200] } = {}) {
   });
 }
 
+/** The times between which a request that has just succeeded was handled. */
+function timesOf({ ms }) {
+  const to = Date.now();
+  return { from: to - ms - 1, to };
+}
+
 /** Repeats a request until it succeeds. Its client does not know if the ones before had their effect. */
 const persist = (...request) => persistWith(() => call(...request));
 
@@ -186,7 +192,8 @@ const ticks = (key) =>
 const sender = (room) =>
   repeat(200, async (n) => {
     write("sending", { room, n });
-    if ((await call("send", "POST", `/rooms/${room}`, { body: { n } })).ok) write("sent", { room, n });
+    const result = await call("send", "POST", `/rooms/${room}`, { body: { n } });
+    if (result.ok) write("sent", { room, n, ...timesOf(result) });
   });
 
 const limits = () =>
@@ -204,9 +211,8 @@ const limits = () =>
 
 const pages = (key) =>
   repeat(700, async (value) => {
-    if ((await persist("write", "POST", `/writes/${key}`, { body: { value } })) !== null) {
-      write("written", { key, value, at: Date.now() });
-    }
+    const result = await persist("write", "POST", `/writes/${key}`, { body: { value } });
+    if (result !== null) write("written", { key, value, ...timesOf(result) });
   });
 
 const readers = (key) =>
@@ -227,11 +233,13 @@ const tokens = () =>
     const result = await persist("revoke", "POST", "/revoke", { headers, expected: [200, 401] });
     // A machine whose clock is behind does not know the token yet, and has revoked nothing.
     if (result?.status !== 200) return;
-    write("revoked", { at: Date.now() });
-    revoked.push(headers);
-    for (const old of [headers, headers, revoked[Math.floor(Math.random() * revoked.length)]]) {
-      const { status } = await call("me", "GET", "/me", { headers: old, expected: [200, 401] });
-      if (status === 200) write("violation", { text: "a revoked token was accepted" });
+    const times = timesOf(result);
+    const token = { headers, times };
+    write("revoked", times);
+    revoked.push(token);
+    for (const old of [token, token, revoked[Math.floor(Math.random() * revoked.length)]]) {
+      const { status } = await call("me", "GET", "/me", { headers: old.headers, expected: [200, 401] });
+      if (status === 200) write("accepted", { what: "a revoked token", ...old.times });
     }
   });
 
@@ -246,13 +254,17 @@ const sessions = () =>
     if (status === 200 && ![null, `u${n}`].includes(json.user)) {
       write("violation", { text: `the session of u${n} is that of ${json.user}` });
     }
-    if ((await persist("logout", "POST", "/logout", { headers })) === null) return;
-    write("logged out", { at: Date.now() });
-    ended.push(headers);
-    for (const old of [headers, headers, ended[Math.floor(Math.random() * ended.length)]]) {
-      const after = await call("whoami", "GET", "/whoami", { headers: old });
-      if (after.status === 200 && after.json.user !== null)
-        write("violation", { text: "an ended session was accepted" });
+    const result = await persist("logout", "POST", "/logout", { headers });
+    if (result === null) return;
+    const times = timesOf(result);
+    const session = { headers, times };
+    write("logged out", times);
+    ended.push(session);
+    for (const old of [session, session, ended[Math.floor(Math.random() * ended.length)]]) {
+      const after = await call("whoami", "GET", "/whoami", { headers: old.headers });
+      if (after.status === 200 && after.json.user !== null) {
+        write("accepted", { what: "an ended session", ...old.times });
+      }
     }
   });
 

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Program } from "../chaos/program.mjs";
-import { startTunnel } from "../chaos/tunnel.mjs";
+import { startTunnel, translatesNumbers } from "../chaos/tunnel.mjs";
 import { run } from "../process.mjs";
 import { freePort } from "../services/ports.mjs";
 
@@ -21,7 +21,7 @@ export class Machine {
     this.tunnels = tunnels;
   }
 
-  /** Makes the connections; `ports` are those of the engines. */
+  /** Makes the connections; `ports` are those of the engines. Sentinels name ports, which become those of the tunnels. */
   static async prepare(number, ports) {
     const host = `127.0.0.${11 + number}`;
     const address = { host, port: await freePort(), grpcPort: await freePort() };
@@ -29,7 +29,12 @@ export class Machine {
       balancer: await startTunnel(address.port, { host }),
       balancerGrpc: await startTunnel(address.grpcPort, { host }),
     };
-    for (const [name, port] of Object.entries(ports)) tunnels[name] = await startTunnel(port);
+    const ways = new Map();
+    for (const [name, port] of Object.entries(ports)) {
+      const options = name.includes("Sentinel") ? { translate: translatesNumbers(ways) } : {};
+      tunnels[name] = await startTunnel(port, options);
+      ways.set(port, tunnels[name].port);
+    }
     return new Machine(number, address, tunnels);
   }
 

@@ -20,9 +20,10 @@ process.on("exit", (code) => {
   if (code === 1 && !started) process.exitCode = notStarted;
 });
 
-const { database, broker, brokerUrl: url, grpc } = settings;
+const { database, broker, brokerUrl: url, grpc, telemetry } = settings;
 const { app, place } = ordersShop({ database, broker, url, grpc });
-app.enableKvstore({ url: settings.redis });
+app.enableKvstore(settings.redis);
+if (telemetry) app.enableTelemetry(telemetry);
 app.enableSessions();
 app.enableRooms({ history: 1000 });
 app.enableGraphql();

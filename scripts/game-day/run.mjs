@@ -12,9 +12,11 @@ import { exitCodeOf } from "../process.mjs";
 import { startHaproxy } from "../services/haproxy.mjs";
 import { freePort } from "../services/ports.mjs";
 import { prepareBroker } from "./brokers.mjs";
-import { startPostgres, startRedis } from "./engines.mjs";
+import { startCollector } from "./collector.mjs";
+import { startPostgres } from "./engines.mjs";
 import { happen, laneOf } from "./faults.mjs";
 import { Machine } from "./machines.mjs";
+import { masterName, prepareRedis } from "./redis.mjs";
 import { describeFault, kindsFor, schedule } from "./schedule.mjs";
 import { timelineSvg } from "./timeline.mjs";
 import { judge, recoveries } from "./verdict.mjs";
@@ -75,14 +77,20 @@ export async function runGameDay({
     const postgres = await startPostgres(folder, mount);
     stops.push(() => postgres.stop());
     await postgres.query(tables);
-    const redis = await startRedis(folder);
+    const redis = await prepareRedis(folder);
     stops.push(() => redis.stop());
+    await redis.start();
+    const collector = await startCollector(folder);
+    stops.push(() => collector?.stop());
     const broker = await prepareBroker(brokerName, folder, machineCount, { mount, count: brokers });
     stops.push(() => broker.stop());
     const machines = [];
     for (let number = 0; number < machineCount; number++) {
       const [postgres0, postgres1] = postgres.ports;
-      const ports = { postgres0, postgres1, redis: redis.port };
+      const ports = { postgres0, postgres1 };
+      if (collector !== null) ports.collector = overGrpc(number) ? collector.grpc : collector.port;
+      for (const [index, port] of redis.ports.entries()) ports[`redis${index}`] = port;
+      for (const [index, port] of redis.sentinelPorts.entries()) ports[`redisSentinel${index}`] = port;
       for (const [index, port] of broker.ports[number].entries()) ports[`broker${index}`] = port;
       const machine = await Machine.prepare(number, ports);
       stops.push(() => machine.end());
@@ -142,6 +150,7 @@ export async function runGameDay({
       postgres.hasDisk && "disk of postgres",
       broker.hasDisk && "disk of broker",
       broker.starve && "memory of broker",
+      collector && "collector",
     ];
     const happened = [];
     const running = new Map();
@@ -192,6 +201,10 @@ export async function runGameDay({
       faults: happened,
       machines: machineCount,
       ordered: broker.ordered,
+      exported: (await collector?.received()) ?? [],
+      lostSpans: logged
+        .filter(({ msg }) => /^telemetry: spans were lost/.test(msg))
+        .reduce((sum, { lost = 0 }) => sum + lost, 0),
       alone: logged
         .filter(({ msg }) => msg.includes("each machine counts for itself"))
         .flatMap(({ time }) => [0, ...shifts].map((shift) => Date.parse(time) - shift * 1000)),
@@ -215,7 +228,7 @@ export async function runGameDay({
       happened.push(entry);
       log(`${((entry.begin - start) / 1000).toFixed(1)} s: ${name}`);
       try {
-        await happen(fault, { machines, postgres, redis, broker, rollOut, failures });
+        Object.assign(entry, await happen(fault, { machines, postgres, redis, broker, collector, rollOut, failures }));
       } catch (error) {
         failures.push(`${name} did not work: ${error.message}`);
       }
@@ -230,7 +243,15 @@ export async function runGameDay({
       const hosts = `127.0.0.1:${tunnels.postgres0.port},127.0.0.1:${tunnels.postgres1.port}`;
       return {
         database: `postgres://app@${hosts}/postgres?target_session_attrs=read-write&application_name=m${machine.number + 1}`,
-        redis: `redis://127.0.0.1:${tunnels.redis.port}`,
+        redis: { sentinels: tunnelsTo(machine, "redisSentinel"), master: masterName },
+        ...(collector !== null && {
+          telemetry: {
+            serviceName: "orders",
+            otlpEndpoint: `http://127.0.0.1:${tunnels.collector.port}`,
+            protocol: overGrpc(machine.number) ? "grpc" : "http/protobuf",
+            metricInterval: 5,
+          },
+        }),
         broker: brokerName,
         brokerUrl: broker.urlOf(brokerTunnels(machine)),
         grpc: `${address.host}:${address.grpcPort}`,
@@ -247,6 +268,16 @@ export async function runGameDay({
 /** The ports by which a machine reaches the brokers. */
 function brokerTunnels(machine) {
   return machine.tunnelsOf("broker").map(({ port }) => port);
+}
+
+/** The second machine exports over gRPC. */
+function overGrpc(number) {
+  return number === 1;
+}
+
+/** The addresses by which a machine reaches engines of a name. */
+function tunnelsTo(machine, name) {
+  return machine.tunnelsOf(name).map(({ port }) => `127.0.0.1:${port}`);
 }
 
 /** The short form has one fault of each kind, one at a time. */

@@ -3,7 +3,7 @@ import { seeded } from "../chaos/random.mjs";
 /**
  * The kinds of faults. `seconds` is how long one lasts, `targets` the connections of a machine that it hurts, `ways` that one
  * direction is held back, `by` milliseconds, `bytes` in a second, `shift` seconds of a clock. One with `needs` happens only
- * where the engines can do it.
+ * where the engines can do it. One with `alone` begins when the one before is forgotten, and none begins while it lasts.
  */
 export const kinds = {
   "kill worker": { of: "worker" },
@@ -29,10 +29,13 @@ export const kinds = {
   "restart redis": { seconds: [0, 3] },
   "freeze redis": { seconds: [1, 6] },
   "fill redis": { seconds: [2, 5] },
+  "fail over redis": { by: [0, 500], seconds: [0, 4] },
   "restart broker": { seconds: [0, 5] },
   "freeze broker": { seconds: [2, 7] },
   "fill broker": { seconds: [4, 7], needs: "disk of broker" },
   "starve broker": { seconds: [3, 6], needs: "memory of broker" },
+  "restart collector": { seconds: [6, 12], alone: true, needs: "collector" },
+  "freeze collector": { seconds: [6, 12], alone: true, needs: "collector" },
   "roll out": {},
 };
 
@@ -41,12 +44,19 @@ export const kinds = {
  * time in seconds before it begins, after the end of the fault before; with `overlaps` after its begin. `can` are the needs of
  * faults that the engines fulfil.
  */
-export function* schedule(seed, { machines = 3, workers = 2, overlaps = true, can = [] } = {}) {
+export function* schedule(
+  seed,
+  { machines = 3, workers = 2, overlaps = true, can = /** @type {string[]} */ ([]) } = {},
+) {
   const random = seeded(`game-day-${seed}`);
+  let wasAlone = false;
   for (;;) {
     for (const kind of shuffled(kindsFor(can), random)) {
       const fault = faultOf(kind, random, { machines, workers });
-      yield { ...fault, wait: tenths(random, [2, 7]), overlaps: random.next() < 0.25 && overlaps };
+      const alone = kinds[kind].alone === true;
+      const wait = tenths(random, alone ? [12, 16] : [2, 7]);
+      yield { ...fault, wait, overlaps: random.next() < 0.25 && overlaps && !alone && !wasAlone };
+      wasAlone = alone;
     }
   }
 }

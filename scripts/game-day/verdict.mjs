@@ -14,22 +14,36 @@ const staleBound = 13_000;
 /** Milliseconds after a fault in which a limit may still be counted by the supervisors of the machines. */
 const limitSlack = 10_000;
 
-export function judge({ read, tables, faults, machines, ordered, alone = [] }) {
+/** Milliseconds after the collector is back in which something of each kind must have been exported. */
+const exportSlack = 60_000;
+/** Milliseconds before a fault of the collector in which no request may have failed, if it is to be compared with the time before. */
+const quietTime = 10_000;
+
+export function judge({ read, tables, faults, machines, ordered, alone = [], exported = [], lostSpans = 0 }) {
   const failures = [];
   const counts = {};
   const report = (name, list) => {
     if (list.length > 0) failures.push(`${name}: ${list.length}, as ${list[0]}`);
   };
-  const checks = [checkOrders, checkTicks, checkJobs, checkRooms, checkSessions, checkLimits, checkPages, checkErrors];
+  const checks = [
+    checkOrders,
+    checkTicks,
+    checkJobs,
+    checkRooms,
+    checkSessions,
+    checkLimits,
+    checkPages,
+    checkEnds,
+    checkErrors,
+    checkExports,
+  ];
   for (const check of checks) {
-    check({ read, tables, faults, machines, ordered, alone, report, counts });
+    check({ read, tables, faults, machines, ordered, alone, exported, lostSpans, report, counts });
   }
   report(
     "seen by clients",
     read("violation").map(({ text }) => text),
   );
-  counts.revoked = read("revoked").length;
-  counts["ended sessions"] = read("logged out").length;
   counts["not readable after 5 s"] = read("unread").length;
   return { failures, counts };
 }
@@ -145,11 +159,29 @@ function checkJobs({ read, tables, report, counts }) {
   counts["jobs run twice"] = [...ran.values()].filter((ids) => ids.length > 1).length;
 }
 
+/** True if a confirmed write was only known to a server of Redis whose place a replica took without it. */
+function wasForgotten(faults, { from, to }) {
+  return faults.some(({ lost }) => lost && from <= lost.to && to >= lost.from);
+}
+
+/** Tokens and sessions are not accepted after their end, unless the store forgot it. */
+function checkEnds({ read, faults, report, counts }) {
+  const accepted = read("accepted");
+  const forgotten = accepted.filter((times) => wasForgotten(faults, times));
+  report(
+    "accepted after their end",
+    accepted.filter((one) => !forgotten.includes(one)).map(({ what }) => what),
+  );
+  counts.revoked = read("revoked").length;
+  counts["ended sessions"] = read("logged out").length;
+  counts["ends forgotten in a failover"] = forgotten.length;
+}
+
 /** A client of a room gets each message that was confirmed after it had joined once and in order, or is told of a gap. */
-function checkRooms({ read, report, counts }) {
+function checkRooms({ read, faults, report, counts }) {
   const sent = new Map();
   const sending = new Map(read("sending").map(({ room, n, time }) => [`${room} ${n}`, BigInt(time)]));
-  for (const { room, n } of read("sent")) {
+  for (const { room, n } of kept(read("sent"), faults)) {
     if (!sent.has(room)) sent.set(room, []);
     sent.get(room).push(n);
   }
@@ -174,6 +206,11 @@ function checkRooms({ read, report, counts }) {
     report(`messages that client ${client} of room ${room} got out of order`, reordered);
     counts["room messages"] += stream.filter((n) => n !== "gap").length;
   }
+}
+
+/** Entries of confirmed writes that the store cannot have forgotten. */
+function kept(entries, faults) {
+  return entries.filter((times) => !wasForgotten(faults, times));
 }
 
 /**
@@ -213,8 +250,8 @@ export function followed(stream, confirmed) {
 }
 
 /** Within a session of a subscription nothing is missing between its first and its last event, and nothing after it at the end. */
-function checkSessions({ read, report, counts }) {
-  const confirmed = read("sent")
+function checkSessions({ read, faults, report, counts }) {
+  const confirmed = kept(read("sent"), faults)
     .filter(({ room }) => room === "ticked")
     .map(({ n }) => n);
   const sessions = new Map();
@@ -268,13 +305,13 @@ function checkLimits({ read, faults, machines, alone, report, counts }) {
 }
 
 /** A page is not older than the last write that was confirmed before the bound. */
-function checkPages({ read, report, counts }) {
-  const written = read("written");
+function checkPages({ read, faults, report, counts }) {
+  const written = kept(read("written"), faults);
   const stale = [];
   let behind = 0;
   for (const page of read("page")) {
     const before = (milliseconds) =>
-      written.findLast(({ key, at }) => key === page.key && at < page.at - milliseconds)?.value ?? 0;
+      written.findLast(({ key, to }) => key === page.key && to < page.at - milliseconds)?.value ?? 0;
     if (page.value < before(0)) behind++;
     if (page.value < before(staleBound)) stale.push(`${page.key} ${page.value} after ${before(staleBound)}`);
   }
@@ -297,6 +334,49 @@ function checkErrors({ read, report, counts }) {
   );
   counts.requests = http.length;
   counts.errors = failed.length;
+}
+
+/** Milliseconds by which the median must be longer to count: a request that waits for the collector waits for longer. */
+const slowerBy = 500;
+
+/**
+ * While the collector is away no request fails or becomes slow, and spans and metrics come again afterwards. A fault is judged
+ * if no other one is near, and nothing failed right before.
+ */
+function checkExports({ read, faults, exported, lostSpans, report, counts }) {
+  const http = read("http");
+  const [failed, slow, silent] = [[], [], []];
+  let judged = 0;
+  for (const fault of faults.filter(({ back }) => back !== undefined)) {
+    const { name, begin, back } = fault;
+    const since = exported.filter(({ at }) => at >= back && at < back + exportSlack);
+    for (const kind of ["traces", "metrics"]) {
+      if (!since.some((one) => one.kind === kind)) silent.push(`${kind} after ${name}`);
+    }
+    const isNear = (other) => other !== fault && other.begin < back && (other.end ?? back) > begin - quietTime;
+    const before = http.filter(({ at }) => at >= begin - quietTime && at < begin);
+    const during = http.filter(({ at }) => at >= begin && at < back);
+    if (faults.some(isNear) || before.length === 0 || before.some(({ ok }) => !ok)) continue;
+    judged++;
+    for (const { ok, op, status, error } of during) if (!ok) failed.push(`${op} ${status ?? error} during ${name}`);
+    const [usual, then] = [before, during].map((list) => median(list.map(({ ms }) => ms)));
+    if (then === null || then > Math.max(3 * usual, usual + slowerBy)) {
+      slow.push(`${then} ms after ${usual} ms during ${name}`);
+    }
+  }
+  report("requests that failed because of the collector", failed);
+  report("requests that became slow because of the collector", slow);
+  report("nothing was exported", silent);
+  const sum = (wanted) => exported.reduce((total, { kind, count }) => total + (kind === wanted ? count : 0), 0);
+  counts["spans exported"] = sum("traces");
+  counts["metrics exported"] = sum("metrics");
+  counts["spans lost, as logged"] = lostSpans;
+  counts["times without the collector compared"] = judged;
+}
+
+/** The middle one of the durations; null without any. */
+function median(durations) {
+  return durations.length === 0 ? null : [...durations].sort((a, b) => a - b)[Math.floor(durations.length / 2)];
 }
 
 function countBy(list, key) {

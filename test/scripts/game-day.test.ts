@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { startTunnel } from "../../scripts/chaos/tunnel.mjs";
+import { startTunnel, translatesNumbers } from "../../scripts/chaos/tunnel.mjs";
+import { receivedIn } from "../../scripts/game-day/collector.mjs";
 import { runGameDay } from "../../scripts/game-day/run.mjs";
 import { describeFault, kindsFor, schedule } from "../../scripts/game-day/schedule.mjs";
 import { timelineSvg } from "../../scripts/game-day/timeline.mjs";
@@ -26,6 +27,7 @@ function verdictOn({
   tables = {},
   faults = [] as Entry[],
   alone = [],
+  exported = [],
 }: Record<string, unknown> = {}): string[] {
   const ledger: Record<string, Entry[]> = {
     order: [{ id: "o1", broke: false, quantity: 2 }],
@@ -46,7 +48,8 @@ function verdictOn({
     ...(tables as object),
   };
   const read = (kind: string): Entry[] => (ledger[kind] ?? []).map((entry, time) => ({ time: String(time), ...entry }));
-  return judge({ read, tables: found, faults: faults as Entry[], machines: 3, ordered: true, alone } as never).failures;
+  const given = { read, tables: found, faults, machines: 3, ordered: true, alone, exported };
+  return judge(given as never).failures;
 }
 
 describe("the schedule of a game day", () => {
@@ -64,6 +67,21 @@ describe("the schedule of a game day", () => {
     }
     expect(new Set(found.slice(0, count)).size).toBe(count);
     expect(new Set(found.slice(count)).size).toBe(count);
+  });
+
+  it("The collector is hurt alone, and well after the fault before", () => {
+    const found = [];
+    for (const fault of schedule(5, { can: ["collector"] })) {
+      if (found.length === 200) break;
+      found.push(fault);
+    }
+    const places = found.flatMap(({ kind }, place) => (kind.includes("collector") ? [place] : []));
+    expect(places.length).toBeGreaterThan(10);
+    for (const place of places) {
+      expect(found[place]!.wait).toBeGreaterThanOrEqual(12);
+      expect([found[place]!.overlaps, found[place + 1]?.overlaps ?? false]).toEqual([false, false]);
+    }
+    expect(found.some(({ overlaps }) => overlaps)).toBe(true);
   });
 });
 
@@ -93,6 +111,43 @@ describe("the tunnel of a machine", () => {
     await tunnel.close();
     echo.close();
   });
+
+  it("Ports in responses become those of tunnels, also where a chunk ends within one", async () => {
+    const servers = new Map([[16379, 11111]]);
+    const server = createServer((socket) => {
+      socket.write("*2\r\n$9\r\n127.0.0.1\r\n$5\r\n163");
+      setTimeout(() => socket.write("79\r\n run 16379a 163790\r\n"), 50);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const tunnel = await startTunnel(port, { translate: translatesNumbers(servers) });
+    const socket = connect(tunnel.port, "127.0.0.1");
+    let text = "";
+    while (!text.endsWith("163790\r\n")) text += String((await once(socket, "data"))[0]);
+    expect(text).toBe("*2\r\n$9\r\n127.0.0.1\r\n$5\r\n11111\r\n run 16379a 163790\r\n");
+    expect(tunnel.responseBytes).toBe(text.length);
+    socket.destroy();
+    await tunnel.close();
+    server.close();
+  });
+});
+
+describe("the collector of a game day", () => {
+  it("Its output tells how many spans and metrics have come, and when", () => {
+    const line = (kind: string, rest: string) =>
+      `\u001b[2m2026-01-01T00:00:01.500Z\u001b[0m \u001b[32m INFO\u001b[0m Received ${kind}. \u001b[3mdata_type\u001b[0m\u001b[2m=\u001b[0m"${kind}" ${rest}`;
+    const output = [
+      '\u001b[2m2026-01-01T00:00:00Z\u001b[0m Starting Rotel. http_endpoint="127.0.0.1:1"',
+      line("traces", "resource_spans\u001b[2m=\u001b[0m1 \u001b[3mspans\u001b[0m\u001b[2m=\u001b[0m20"),
+      line("metrics", "resource_metrics=1 metrics=26"),
+      "",
+    ].join("\n");
+    const at = Date.parse("2026-01-01T00:00:01.500Z");
+    expect(receivedIn(output)).toEqual([
+      { at, kind: "traces", count: 20 },
+      { at, kind: "metrics", count: 26 },
+    ]);
+  });
 });
 
 describe("the verdict on a game day", () => {
@@ -120,11 +175,12 @@ describe("the verdict on a game day", () => {
       { entries: { enqueued: [{ number: 1, id: "k" }] }, tables: { work: [{ number: 1, job: "j" }] } },
     ],
     ["seen by clients", { entries: { violation: [{ text: "a revoked token was accepted" }] } }],
+    ["accepted after their end", { entries: { accepted: [{ what: "a revoked token", from: 5, to: 6 }] } }],
     ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, status: 500 }] } }],
     ["undocumented errors", { entries: { http: [{ op: "order", at: 0, ok: false, error: "timeout" }] } }],
     [
       "stale pages",
-      { entries: { written: [{ key: "p", value: 2, at: 0 }], page: [{ key: "p", value: 1, at: 60_000 }] } },
+      { entries: { written: [{ key: "p", value: 2, from: 0, to: 0 }], page: [{ key: "p", value: 1, at: 60_000 }] } },
     ],
     [
       "limits that were not kept",
@@ -156,6 +212,42 @@ describe("the verdict on a game day", () => {
     for (const fault of [{ kind: "kill machine" }, { kind: "partition", target: "broker" }]) {
       expect(verdictOn(limited(11, fault))).toHaveLength(1);
     }
+  });
+
+  it("What the old primary of Redis confirmed last may be forgotten after a failover, and nothing else", () => {
+    const faults = [{ kind: "fail over redis", begin: 1500, end: 9000, lost: { from: 1000, to: 2000 } }];
+    const at = (time: number) => ({ from: time - 5, to: time });
+    const entries = (time: number) => ({
+      accepted: [{ what: "an ended session", ...at(time) }],
+      written: [{ key: "p", value: 2, ...at(time) }],
+      page: [{ key: "p", value: 1, at: 60_000 }],
+      sending: [{ room: "a", n: 1, time: "5" }],
+      sent: [{ room: "a", n: 1, ...at(time) }],
+      joined: [{ kind: "joined", room: "a", client: "a1", time: "3" }],
+    });
+    expect(verdictOn({ faults, entries: entries(1500) })).toEqual([]);
+    expect(verdictOn({ faults, entries: entries(2500) })).toHaveLength(3);
+    expect(verdictOn({ faults: [{ ...faults[0], lost: null }], entries: entries(1500) })).toHaveLength(3);
+  });
+
+  it("Requests do not notice that the collector is away, and it gets spans and metrics when it is back", () => {
+    const fault = { kind: "freeze collector", name: "freeze collector", begin: 20_000, end: 32_000, back: 30_000 };
+    const request = (at: number, ms: number, ok = true) => ({ op: "order", at, ms, ok, status: ok ? 200 : 503 });
+    const usual = [request(15_000, 100), request(16_000, 120)];
+    const exported = ["traces", "metrics"].map((kind) => ({ kind, at: 31_000, count: 3 }));
+    const verdict = (http: Entry[], more: Record<string, unknown> = {}) =>
+      verdictOn({ entries: { http: [...usual, ...http] }, faults: [fault], exported, ...more });
+    const good = [request(21_000, 130), request(22_000, 90)];
+    expect(verdict(good)).toEqual([]);
+    expect(verdict([...good, request(23_000, 100, false)]).join()).toContain("failed because of the collector: 1");
+    expect(verdict([request(21_000, 5000)]).join()).toContain("slow because of the collector: 1, as 5000 ms");
+    expect(verdict([]).join()).toContain("slow because of the collector");
+    expect(verdict(good, { exported: exported.slice(1) })).toEqual([
+      "nothing was exported: 1, as traces after freeze collector",
+    ]);
+    // Another fault is near.
+    const other = { kind: "restart postgres", begin: 5000, end: 15_000 };
+    expect(verdict([request(21_000, 5000, false)], { faults: [fault, other] })).toEqual([]);
   });
 
   it("Errors of a server that is away are documented", () => {
