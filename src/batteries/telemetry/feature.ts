@@ -65,6 +65,9 @@ export const telemetryFeature = feature<TelemetryFeature>({
   async open(host) {
     await stateOf(host).telemetry?.open();
   },
+  ready(host) {
+    stateOf(host).telemetry?.ready();
+  },
   async close(host) {
     await stateOf(host).telemetry?.close();
   },

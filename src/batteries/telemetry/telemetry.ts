@@ -100,6 +100,10 @@ export class Telemetry {
     const { fetch, propagateTo, recordQuery } = this.#settings;
     this.#ends.push(await joinOpenTelemetryApi(this.tracer, this.#logger), bindLogs());
     if (fetch) this.#ends.push(traceFetch({ tracer: this.tracer, propagateTo, recordQuery }));
+  }
+
+  /** Everything that gauges ask has started. */
+  ready(): void {
     this.#metrics?.start();
   }
 

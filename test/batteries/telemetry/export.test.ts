@@ -499,6 +499,30 @@ describe("an application whose collector is away", () => {
     expect(collector.metrics.map(({ name }) => name)).toEqual(["http.server.request.duration"]);
   });
 
+  it("Gauges are not asked before the application has started, however long that takes", async () => {
+    let hasStarted = false;
+    const asked: boolean[] = [];
+    const { collector } = await traced(
+      (app) => {
+        app.metrics.gauge("books", {
+          help: "Books.",
+          collect: () => {
+            asked.push(hasStarted);
+            return 7;
+          },
+        });
+        app.onEvent("startup", async () => {
+          // A timer of the same length fires after one that is older.
+          for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+          hasStarted = true;
+        });
+      },
+      { telemetry: { metricInterval: 0.02 } },
+    );
+    await vi.waitFor(() => expect(collector.metrics.map(({ name }) => name)).toContain("books"));
+    expect(asked).not.toContain(false);
+  });
+
   it("At the end gauges are asked while the engines are open, and spans of what they ask are exported", async () => {
     let isOpen = false;
     const engine = feature({

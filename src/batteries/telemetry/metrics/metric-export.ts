@@ -36,8 +36,9 @@ export class MetricExport {
     await this.parts.out.exporter.flush();
   }
 
-  /** Exports the metrics for the last time, while what gauges ask is open. */
+  /** Exports the metrics for the last time, while what gauges ask is open. A start that failed exports none. */
   async last(milliseconds: number): Promise<void> {
+    if (this.#timer === undefined) return;
     clearInterval(this.#timer);
     // It may not reply any more.
     await within(this.#push(), milliseconds);
