@@ -10,7 +10,7 @@ import type {
 } from "./store.js";
 
 /** Milliseconds after which to try again while all probes are on their way. */
-const probesBusyMs = 1000;
+export const probesBusyMs = 1000;
 
 export interface BreakerView {
   readonly state: BreakerState;

@@ -1,8 +1,10 @@
 import { MemoryBreaker } from "../../batteries/circuit-breaker/memory-breaker.js";
 import type { BreakerPolicy, BreakerSnapshot, BreakerState, Outcome } from "../../batteries/circuit-breaker/store.js";
 import { type Check, is } from "../../kit/options.js";
+import type { SharedMemory } from "../../server/process/shared-memory.js";
 import type { HubWorker } from "../../server/worker-messages/service.js";
 import { call, callService, objectWith } from "./calls.js";
+import { SharedBreaker } from "./shared-circuits.js";
 
 /** A circuit as workers know it. It is closed with a ticket, or open for some time. */
 export type CircuitView = readonly [isClosed: 0 | 1, ticket: number, hasFailures: 0 | 1, waitMs: number];
@@ -23,9 +25,10 @@ const outcome = is.oneOf("success", "failure", "neither") satisfies Check<Outcom
 
 /**
  * Circuits of all workers, known by a number that the worker has chosen. Each change is known to all of them before the
- * report that made it is confirmed.
+ * report that made it is confirmed. `memory` is that of the workers, if they share one: then only circuits without a place
+ * there are announced, and those of workers that cannot use it.
  */
-export function circuitService() {
+export function circuitService(memory: SharedMemory | null = null) {
   const circuits = new Map<string, Circuit>();
   /** By the numbers that a worker gives its circuits. */
   const byWorker = new Map<HubWorker, Map<number, Circuit>>();
@@ -39,7 +42,7 @@ export function circuitService() {
       join: call([is.number(), breakerPolicy], (worker, index, policy) => {
         const name = JSON.stringify(policy);
         let circuit = circuits.get(name);
-        if (circuit === undefined) circuits.set(name, (circuit = new Circuit(policy)));
+        if (circuit === undefined) circuits.set(name, (circuit = new Circuit(policy, memory)));
         let list = byWorker.get(worker);
         if (list === undefined) byWorker.set(worker, (list = new Map()));
         list.set(index, circuit);
@@ -59,15 +62,16 @@ export function circuitService() {
 }
 
 class Circuit {
-  readonly #breaker: MemoryBreaker;
+  readonly #breaker: MemoryBreaker | SharedBreaker;
   /** The number of the circuit in each worker. */
   readonly #workers = new Map<HubWorker, number>();
   /** Requests that test a half-open circuit, by worker. */
   readonly #probes = new Map<HubWorker, number[]>();
   #changes: BreakerState[] = [];
 
-  constructor(policy: BreakerPolicy) {
-    this.#breaker = new MemoryBreaker(policy, (state) => this.#changes.push(state));
+  constructor(policy: BreakerPolicy, memory: SharedMemory | null) {
+    const onChange = (state: BreakerState): void => void this.#changes.push(state);
+    this.#breaker = (memory && SharedBreaker.make(memory, policy, onChange)) ?? new MemoryBreaker(policy, onChange);
   }
 
   join(worker: HubWorker, index: number): CircuitView {
@@ -85,7 +89,7 @@ class Circuit {
 
   admit(worker: HubWorker): AdmitReply {
     const { ticket, waitMs } = this.#breaker.admit();
-    if (ticket !== 0 && this.#breaker.view().state === "half-open") {
+    if (ticket !== 0 && this.#breaker.snapshot().state === "half-open") {
       const probes = this.#probes.get(worker);
       if (probes === undefined) this.#probes.set(worker, [ticket]);
       else probes.push(ticket);
@@ -113,6 +117,8 @@ class Circuit {
   }
 
   #view(): CircuitView {
+    // Others change it without a message, so the worker asks each time.
+    if (this.#breaker instanceof SharedBreaker) return [0, 0, 1, 0];
     const { state, ticket, failures, waitMs } = this.#breaker.view();
     return [state === "closed" ? 1 : 0, ticket, failures > 0 ? 1 : 0, waitMs];
   }

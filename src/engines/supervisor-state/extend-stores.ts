@@ -10,6 +10,7 @@ import { SupervisedRateLimitStore } from "./rate-limit-store.js";
 import { SupervisedRevocations } from "./revocations.js";
 import { SupervisedRoomStore } from "./rooms-store.js";
 import { SupervisedSessionStore } from "./sessions.js";
+import { SharedBreakerStore } from "./shared-circuits.js";
 import { SharedRateLimitStore } from "./shared-rate-limit.js";
 
 /**
@@ -24,12 +25,15 @@ export function extendStores(host: Host, link: SupervisorLink, onUse: () => void
       return (made ??= make(given));
     };
   };
+  const memory = sharedMemory();
   const counts = once(() => {
-    const memory = sharedMemory();
     const messages = new SupervisedRateLimitStore(link, memory !== null);
     return memory === null ? messages : new SharedRateLimitStore(memory, messages);
   });
-  const circuits = once(() => new SupervisedBreakerStore(link));
+  const circuits = once(() => {
+    const messages = new SupervisedBreakerStore(link);
+    return memory === null ? messages : new SharedBreakerStore(memory, messages);
+  });
   const revoked = once((own: MemoryRevocations) => new SupervisedRevocations(link, own));
   const sessions = once((own: MemorySessionStore) => new SupervisedSessionStore(link, own));
   const cache = once((own: MemoryCacheStore) => new SupervisedCacheStore(link, own));

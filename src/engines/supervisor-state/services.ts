@@ -12,7 +12,7 @@ export function supervisorServices(): HubServices {
   return {
     "rate limit": new RateLimitService(sharedMemory()),
     cache: cacheService(),
-    circuits: circuitService(),
+    circuits: circuitService(sharedMemory()),
     rooms: roomService(),
     sessions: sessionService(),
     "revoked tokens": revocationService(),

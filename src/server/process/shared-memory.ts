@@ -8,33 +8,39 @@ import { parentLink } from "./parent-link.js";
 export const memoryDescriptor = 6;
 /** The owner of the supervisor's locks; those of workers follow. */
 export const supervisorOwner = 1;
-/** The memory begins with its layout, the clock's zero and the secret, then has the locks. The rest is for state. */
-const layout = 1;
+/** The memory begins with its layout, the clock's zero and the secret, then has the locks and holds. The rest is for state. */
+const layout = 2;
 const secretAt = 16;
 export const locksAt = 64;
 export const maxLocks = 4096;
-export const stateAt: number = locksAt + 4 * maxLocks;
+const holdsAt = locksAt + 4 * maxLocks;
+export const maxHolds = 8192;
+export const stateAt: number = holdsAt + 8 * maxHolds;
 /** The system gives pages as they are used. */
 const size = 24 * 1024 * 1024;
 /** Attempts to take a lock before others get their turn: some microseconds, in which a lock is mostly released. */
 const attempts = 200;
 
 /**
- * Memory of the supervisor and all its workers. Whatever is changed there is changed under a lock, by stores of which each
- * leaves something that holds: a process can be killed between any two of them. Then the supervisor releases its locks.
+ * Memory of the supervisor and all its workers. Whatever is changed there is changed by one atomic exchange, or under a lock,
+ * by stores of which each leaves something that holds: a process can be killed between any two of them. Then the supervisor
+ * releases its locks and holds.
  */
 export class SharedMemory {
   readonly buffer: ArrayBuffer;
   /** The same in all processes, and unknown to clients. */
   readonly secret: Uint8Array;
-  readonly #owner: number;
+  readonly owner: number;
+  /** Words for what a process has until it ends: the lower half is the owner, the upper half is free to use. */
+  readonly holds: BigUint64Array;
   readonly #locks: Int32Array;
   readonly #zero: number;
 
   constructor(buffer: ArrayBuffer, owner: number) {
     this.buffer = buffer;
     this.secret = new Uint8Array(buffer, secretAt, 32);
-    this.#owner = owner;
+    this.owner = owner;
+    this.holds = new BigUint64Array(buffer, holdsAt, maxHolds);
     this.#locks = new Int32Array(buffer, locksAt, maxLocks);
     this.#zero = new Float64Array(buffer, 8, 1)[0]!;
   }
@@ -48,9 +54,9 @@ export class SharedMemory {
   /** False if another process holds the lock, and does not release it at once. Must be followed by `unlock` in the same turn. */
   lock(index: number): boolean {
     for (let i = 0; i < attempts; i++) {
-      const owner = Atomics.compareExchange(this.#locks, index, 0, this.#owner);
+      const owner = Atomics.compareExchange(this.#locks, index, 0, this.owner);
       // An error has kept this process from releasing it.
-      if (owner === 0 || owner === this.#owner) return true;
+      if (owner === 0 || owner === this.owner) return true;
     }
     return false;
   }
@@ -59,10 +65,14 @@ export class SharedMemory {
     Atomics.store(this.#locks, index, 0);
   }
 
-  /** Releases the locks of a process that has ended; returns their number. */
+  /** Releases the locks and holds of a process that has ended; returns the number of locks. */
   release(owner: number): number {
     let released = 0;
     for (let i = 0; i < maxLocks; i++) if (Atomics.compareExchange(this.#locks, i, owner, 0) === owner) released++;
+    for (let i = 0; i < maxHolds; i++) {
+      const held = Atomics.load(this.holds, i);
+      if (Number(held & 0xffff_ffffn) === owner) Atomics.compareExchange(this.holds, i, held, 0n);
+    }
     return released;
   }
 }

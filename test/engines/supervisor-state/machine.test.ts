@@ -5,6 +5,7 @@ import { patient, until } from "../../server/process/program.js";
 import { withoutNative } from "../../server/support.js";
 import {
   count,
+  expectCircuits,
   expectEnd,
   expectHall,
   expectLimitAfterKill,
@@ -59,23 +60,8 @@ describe("several workers without a key-value store, by messages", patient, () =
     expect((await machine.fromAll("/cached")).filter((reply) => old.has(reply.text))).toEqual([]);
   });
 
-  it("A circuit opens after the failures of all workers together", async () => {
-    const statuses = [];
-    for (let i = 0; i < 8; i++) statuses.push((await machine.get("/fails")).status);
-    expect(statuses).toEqual([500, 500, 500, 500, 500, 503, 503, 503]);
-    const circuits = JSON.parse((await machine.get("/circuits")).text) as { route: string; state: string }[];
-    expect(circuits.find(({ route }) => route === "GET /fails")?.state).toBe("open");
-    await until(() => /the circuit of GET \/fails is open/.test(machine.program.report()));
-    expect(machine.program.report().match(/the circuit of GET \/fails is open/g)).toHaveLength(1);
-  });
-
-  it("The failures of a circuit are forgotten after a success in any worker", async () => {
-    for (let round = 0; round < 3; round++) {
-      for (let i = 0; i < 2; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
-      expect((await machine.get("/mends")).status).toBe(200);
-    }
-    for (let i = 0; i < 3; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
-    expect((await machine.get("/mends")).status).toBe(503);
+  it("A circuit opens after the failures of all workers together, and a success in any worker resets its failures", async () => {
+    await expectCircuits(machine);
   });
 
   it("Workers share the sessions of a memory store", async () => {
@@ -216,12 +202,37 @@ describe("a worker that is killed, with shared memory where it can be had", pati
     expect(count(await machine.load("/few-more", 20), 200)).toBe(5);
   });
 
+  it("Workers with shared memory share circuits, and one that is stopped holds up no request of the others", async () => {
+    await expectCircuits(machine);
+    const [first] = await machine.pids();
+    process.kill(Number(first), "SIGSTOP");
+    try {
+      const replies: number[] = [];
+      const requests = Array.from({ length: 12 }, async () => replies.push((await machine.get("/breaks")).status));
+      // One request waits in the worker that is stopped.
+      await until(() => replies.length >= 11);
+      expect([
+        replies.filter((status) => status === 500).length,
+        replies.filter((status) => status === 503).length,
+      ]).toEqual([3, 8]);
+      process.kill(Number(first), "SIGCONT");
+      await Promise.all(requests);
+      expect(replies[11]).toBe(503);
+    } finally {
+      process.kill(Number(first), "SIGCONT");
+    }
+    // By messages, a report that a worker does not confirm fails after four seconds.
+    if (withoutNative === undefined) expect(machine.program.report()).not.toContain("the store of the circuit");
+  });
+
   it("The server logs no error but the deaths of the workers that were killed, and ends with code 0", async () => {
     await machine.pids();
     machine.program.child.kill("SIGTERM");
     expect(await machine.program.exited).toEqual({ code: 0, signal: null });
     const lines = machine.program.report().split("\n");
-    const others = lines.filter((line) => !line.includes("was ended by SIGKILL")).join("\n");
+    const others = lines
+      .filter((line) => !/was ended by SIGKILL|"GET \/(fails|mends|breaks) failed/.test(line))
+      .join("\n");
     expect(others).not.toMatch(/has its own|"level":"error"/);
   });
 });

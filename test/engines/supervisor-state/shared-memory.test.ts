@@ -3,18 +3,22 @@ import { once } from "node:events";
 import { fstatSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { Breaker } from "../../../src/batteries/circuit-breaker/store.js";
+import { circuitService } from "../../../src/engines/supervisor-state/circuits-service.js";
+import { SupervisedBreakerStore } from "../../../src/engines/supervisor-state/circuits-store.js";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
 import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
 import {
-  SharedRateLimiter,
-  SharedRateLimitStore,
-  sharedLimitsEnd,
-} from "../../../src/engines/supervisor-state/shared-rate-limit.js";
+  SharedBreaker,
+  SharedBreakerStore,
+  sharedCircuitsEnd,
+} from "../../../src/engines/supervisor-state/shared-circuits.js";
+import { SharedRateLimiter, SharedRateLimitStore } from "../../../src/engines/supervisor-state/shared-rate-limit.js";
 import { createSharedMemory, locksAt, maxLocks, type SharedMemory } from "../../../src/server/process/shared-memory.js";
 import { patient, until } from "../../server/process/program.js";
 import { compiled } from "../../support/compiled.js";
 import { isLong } from "../../support/long.js";
-import { keys, limit, noteAt, policies } from "./hammered.js";
+import { changesAt, circuits, failuresAt, keys, limit, noteAt, policies } from "./hammered.js";
 import { paired } from "./pair.js";
 import { limiting, mapped, memoryOf, nextName } from "./shared.js";
 
@@ -48,14 +52,14 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
   const notes = mapped === null ? new Int32Array(0) : new Int32Array(memory.buffer, noteAt(memory.buffer));
 
   it("Additions and locked changes of several processes are all counted", async () => {
-    expect(sharedLimitsEnd).toBeLessThan(noteAt(memory.buffer));
+    expect(sharedCircuitsEnd).toBeLessThan(noteAt(memory.buffer));
     const children = [10, 11].map((owner) => hammer(owner, 1_000_000));
     for (const { exited } of children) expect(await exited).toEqual([0, null]);
-    expect([...notes.subarray(0, 3)]).toEqual([2, 2_000_000, 2_000_000]);
+    expect([...notes.subarray(0, 4)]).toEqual([2, 2_000_000, 2_000_000, 200_000]);
     notes.fill(0);
   });
 
-  it("Counts are exact though processes are killed in the middle of them, and no lock stays", {
+  it("Counts and circuits are exact though processes are killed in the middle of them, and no lock stays", {
     timeout: 1_800_000,
   }, async () => {
     let started = 0;
@@ -86,6 +90,67 @@ describe.skipIf(mapped === null)("memory that processes share", patient, () => {
       lost += unnoted;
     }
     expect(lost).toBeLessThanOrEqual(started);
+    const [counts, changes, probes] = [0, 1, 2].map(breaker);
+    const unnoted = [counts!.snapshot().failures - Atomics.load(notes, failuresAt)];
+    // A ticket begins with the number of changes.
+    const number = ((await ticketOf(changes!)) - 1) >>> 11;
+    unnoted.push(number - Atomics.load(notes, changesAt + 1));
+    for (const count of unnoted) {
+      expect(count).toBeGreaterThanOrEqual(0);
+      expect(count).toBeLessThanOrEqual(started);
+    }
+    expect(number).toBeGreaterThan(10);
+    // Neither do the requests stay that tested a circuit.
+    expect([...memory.holds].filter((held) => held !== 0n).length).toBeLessThanOrEqual(1);
+    expect(probes!.admit().ticket).not.toBe(0);
+    expect(probes!.admit().ticket).toBe(0);
+    notes.fill(0);
+  });
+
+  /** Changes are noted as those of other processes. */
+  function breaker(i: number): SharedBreaker {
+    return SharedBreaker.make(memoryOf(0), circuits[i]!, () => void Atomics.add(notes, changesAt + i, 1))!;
+  }
+
+  async function ticketOf(one: SharedBreaker): Promise<number> {
+    let ticket = 0;
+    await until(() => {
+      ({ ticket } = one.admit());
+      return ticket !== 0;
+    });
+    return ticket;
+  }
+
+  it("Processes that are stopped at any point hold up no circuit, and change it only when they run again", async () => {
+    const { child, exited } = hammer(300);
+    const counts = breaker(0);
+    for (let round = 0; round < (isLong ? 200 : 20); round++) {
+      const before = counts.snapshot().failures;
+      await until(() => counts.snapshot().failures > before);
+      child.kill("SIGSTOP");
+      await until(() => /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${child.pid}/stat`, "utf8")));
+      const { failures } = counts.snapshot();
+      for (let i = 0; i < 100; i++) counts.report(counts.admit().ticket, "failure");
+      expect(counts.snapshot().failures).toBe(failures + 100);
+      child.kill("SIGCONT");
+    }
+    child.kill("SIGKILL");
+    await exited;
+    memory.release(300);
+    notes.fill(0);
+  });
+
+  it("A circuit that finds the memory full is shared by messages", async () => {
+    const workers = paired({ circuits: circuitService(memory) }, 2);
+    const stores = workers.map(({ link }, i) => new SharedBreakerStore(memoryOf(i), new SupervisedBreakerStore(link)));
+    const make = (route: string, i: number): Breaker =>
+      stores[i]!.breaker({ route, failureThreshold: 2, resetMs: hour, halfOpenTarget: 1 }, () => {});
+    for (let i = 0; i < 1024; i++) make(`GET /${i}`, 0);
+    const [one, other] = [make("GET /last", 0), make("GET /last", 1)];
+    expect(one).not.toBeInstanceOf(SharedBreaker);
+    for (const each of [one, other]) await each.report((await each.admit()).ticket, "failure");
+    expect([(await one.admit()).ticket, (await other.admit()).ticket]).toEqual([0, 0]);
+    expect(make("GET /0", 1)).toBeInstanceOf(SharedBreaker);
   });
 
   it("A request waits for the lock of a process that was killed, and is counted when the supervisor has released it", async () => {

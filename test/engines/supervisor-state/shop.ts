@@ -132,6 +132,23 @@ export async function expectLimitAfterKill(machine: Machine, unreported: number)
   expect(count(replies, 429)).toBeGreaterThan(0);
 }
 
+/** The failures of all workers count together, and a success in any of them resets them. */
+export async function expectCircuits(machine: Machine): Promise<void> {
+  const statuses = [];
+  for (let i = 0; i < 8; i++) statuses.push((await machine.get("/fails")).status);
+  expect(statuses).toEqual([500, 500, 500, 500, 500, 503, 503, 503]);
+  const circuits = JSON.parse((await machine.get("/circuits")).text) as { route: string; state: string }[];
+  expect(circuits.find(({ route }) => route === "GET /fails")?.state).toBe("open");
+  await until(() => /the circuit of GET \/fails is open/.test(machine.program.report()));
+  expect(machine.program.report().match(/the circuit of GET \/fails is open/g)).toHaveLength(1);
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 2; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+    expect((await machine.get("/mends")).status).toBe(200);
+  }
+  for (let i = 0; i < 3; i++) expect((await machine.get("/mends?fail")).status).toBe(500);
+  expect((await machine.get("/mends")).status).toBe(503);
+}
+
 /** True if all workers share memory. */
 export async function usesMemory(machine: Machine): Promise<boolean> {
   const pids = await machine.pids();

@@ -10,7 +10,9 @@ import { SupervisedBreakerStore } from "../../../src/engines/supervisor-state/ci
 import { revocationService, SupervisedRevocations } from "../../../src/engines/supervisor-state/revocations.js";
 import { supervisorServices } from "../../../src/engines/supervisor-state/services.js";
 import { SupervisedSessionStore, sessionService } from "../../../src/engines/supervisor-state/sessions.js";
+import { SharedBreakerStore } from "../../../src/engines/supervisor-state/shared-circuits.js";
 import { type PairedWorker, paired } from "./pair.js";
+import { mapped, memoryOf, nextName, ways } from "./shared.js";
 
 const later = (): number => Date.now() / 1000 + 3600;
 const noField = (): undefined => undefined;
@@ -142,17 +144,23 @@ describe("cached responses of workers", () => {
   });
 });
 
-describe("circuits of workers", () => {
+describe.each([...ways, ...(mapped ? ["both"] : [])])("circuits of workers by %s", (way) => {
+  /** By both, the first worker uses the memory, and the others messages. */
   function circuits(
     count: number,
     resetMs = 30,
+    halfOpenTarget = 2,
   ): { workers: PairedWorker[]; breakers: Breaker[]; changes: BreakerState[] } {
-    const workers = paired({ circuits: circuitService() }, count);
-    const policy = { route: "GET /", failureThreshold: 3, resetMs, halfOpenTarget: 2 };
+    const workers = paired({ circuits: circuitService(way === "messages" ? null : memoryOf(-1)) }, count);
+    const policy = { route: `GET /${nextName()}`, failureThreshold: 3, resetMs, halfOpenTarget };
     const changes: BreakerState[] = [];
-    const breakers = workers.map(({ link }) =>
-      new SupervisedBreakerStore(link).breaker(policy, (state) => changes.push(state)),
-    );
+    const breakers = workers.map((worker, i) => {
+      const messages = new SupervisedBreakerStore(worker.link);
+      const isShared = way === "shared memory" || (way === "both" && i === 0);
+      if (isShared) worker.once("exit", () => memoryOf(-1).release(memoryOf(i).owner));
+      const store = isShared ? new SharedBreakerStore(memoryOf(i), messages) : messages;
+      return store.breaker(policy, (state) => changes.push(state));
+    });
     return { workers, breakers, changes };
   }
 
@@ -168,7 +176,7 @@ describe("circuits of workers", () => {
     const { ticket } = await breakers[0]!.admit();
     expect(breakers[0]!.report(ticket, "success")).toBeUndefined();
     for (let i = 0; i < 3; i++) await fail(breakers[i % 2]!);
-    expect(breakers.map((breaker) => breaker.admit())).toMatchObject([{ ticket: 0 }, { ticket: 0 }]);
+    expect(await Promise.all(breakers.map((breaker) => breaker.admit()))).toMatchObject([{ ticket: 0 }, { ticket: 0 }]);
     expect(changes).toEqual(["open"]);
     expect(await breakers[1]!.snapshot()).toMatchObject({ state: "open" });
   });
@@ -186,20 +194,66 @@ describe("circuits of workers", () => {
     });
     expect(await breakers[0]!.admit()).toMatchObject({ ticket: 0 });
     for (const { breaker, ticket } of probes) await breaker.report(ticket, "success");
-    expect(breakers.map((breaker) => breaker.admit())).toMatchObject([{ waitMs: 0 }, { waitMs: 0 }]);
+    expect(await Promise.all(breakers.map((breaker) => breaker.admit()))).toMatchObject([{ waitMs: 0 }, { waitMs: 0 }]);
     expect(changes).toEqual(["open", "half-open", "closed"]);
+    expect(await breakers[1]!.snapshot()).toMatchObject({ state: "closed", failures: 0, successes: 0 });
   });
 
-  it("A half-open circuit has a free place again when a worker ends before its request did", async () => {
-    const { workers, breakers } = circuits(2);
-    for (let i = 0; i < 3; i++) await fail(breakers[0]!);
-    let taken = 0;
-    await vi.waitFor(async () => {
-      if ((await breakers[0]!.admit()).ticket !== 0) taken++;
-      expect(taken).toBe(2);
-    });
-    expect(await breakers[1]!.admit()).toMatchObject({ ticket: 0 });
-    workers[0]!.kill();
-    await vi.waitFor(async () => expect((await breakers[1]!.admit()).ticket).not.toBe(0));
+  it("The failure of one request opens a half-open circuit again, and late reports of earlier states are ignored", async () => {
+    const { breakers, changes } = circuits(2);
+    const [one, other] = breakers as [Breaker, Breaker];
+    const early = await Promise.all([one.admit(), other.admit(), other.admit()]);
+    for (let i = 0; i < 3; i++) await fail(one);
+    const probe = async (): Promise<number> => {
+      let ticket = 0;
+      await vi.waitFor(async () => {
+        ({ ticket } = await other.admit());
+        expect(ticket).not.toBe(0);
+      });
+      return ticket;
+    };
+    const first = await probe();
+    for (const { ticket } of early) await one.report(ticket, "failure");
+    const late = await probe();
+    expect(await one.snapshot()).toMatchObject({ state: "half-open", successes: 0 });
+    await other.report(first, "failure");
+    expect(changes).toEqual(["open", "half-open", "open"]);
+    expect(await one.admit()).toMatchObject({ ticket: 0 });
+    // A request of the last time has no place any more: there are two again, of which one is returned.
+    await other.report(await probe(), "neither");
+    const probes = [await probe(), await probe()];
+    expect(await one.admit()).toMatchObject({ ticket: 0, waitMs: 1000 });
+    await other.report(late, "success");
+    expect(await one.admit()).toMatchObject({ ticket: 0, waitMs: 1000 });
+    for (const ticket of probes) await other.report(ticket, "success");
+    expect(changes).toEqual(["open", "half-open", "open", "half-open", "closed"]);
+    for (let i = 0; i < 2; i++) await fail(breakers[i]!);
+    await one.report((await one.admit()).ticket, "success");
+    for (let i = 0; i < 2; i++) await fail(breakers[i]!);
+    expect(await one.snapshot()).toMatchObject({ state: "closed", failures: 2 });
   });
+
+  it("Circuits that test with more requests than the memory has places for are shared by messages", async () => {
+    const { breakers, changes } = circuits(2, 3_600_000, 9);
+    for (let i = 0; i < 3; i++) await fail(breakers[i % 2]!);
+    expect(breakers.map((breaker) => breaker.admit())).toMatchObject([{ ticket: 0 }, { ticket: 0 }]);
+    expect(breakers[0]!.snapshot()).toBeInstanceOf(Promise);
+    expect(changes).toEqual(["open"]);
+  });
+
+  it.each([0, 1])(
+    "A half-open circuit has a free place again when worker %i ends before its request did",
+    async (dead) => {
+      const { workers, breakers } = circuits(2);
+      for (let i = 0; i < 3; i++) await fail(breakers[dead]!);
+      let taken = 0;
+      await vi.waitFor(async () => {
+        if ((await breakers[dead]!.admit()).ticket !== 0) taken++;
+        expect(taken).toBe(2);
+      });
+      expect(await breakers[1 - dead]!.admit()).toMatchObject({ ticket: 0 });
+      workers[dead]!.kill();
+      await vi.waitFor(async () => expect((await breakers[1 - dead]!.admit()).ticket).not.toBe(0));
+    },
+  );
 });
