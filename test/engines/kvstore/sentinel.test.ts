@@ -1,10 +1,12 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { App, KvStoreConfig } from "stoa";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../scripts/services/ports.mjs";
 import { service } from "../../support/service.js";
-import { cli, startServer, temporaryFolder } from "./redis-servers.js";
+import { cli, serverOfTest, startServer, temporaryFolder } from "./redis-servers.js";
 import { testStore, until } from "./store.js";
 
 /** A master, its replica, and a Sentinel that decides alone. */
@@ -65,6 +67,86 @@ it.skipIf(!service("redis"))(
       await works(kv.publish("news", "new"));
       return seen.includes("new");
     });
+  },
+);
+
+/** A Sentinel that can keep its replies about the master back, and tell that there is another. */
+async function fakeSentinel(master: number) {
+  const text = (value: string): string => `$${value.length}\r\n${value}\r\n`;
+  const subscribers = new Set<Socket>();
+  const held: (() => void)[] = [];
+  let isHolding = false;
+  const handle = ([command, what]: readonly string[], socket: Socket): void => {
+    const reply = (message: string) => void socket.write(message);
+    const channel = text("+switch-master");
+    if (command === "subscribe") {
+      subscribers.add(socket);
+      reply(`*3\r\n${text("subscribe")}${channel}:1\r\n`);
+    } else if (command !== "sentinel") reply("+OK\r\n");
+    else if (what !== "get-master-addr-by-name") reply("*0\r\n");
+    else {
+      const answer = () => reply(`*2\r\n${text("127.0.0.1")}${text(String(master))}`);
+      if (isHolding) held.push(answer);
+      else answer();
+    }
+  };
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined).on("close", () => subscribers.delete(socket));
+    socket.on("data", (chunk) => {
+      for (const command of commandsIn(String(chunk))) handle(command, socket);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    subscribers,
+    held,
+    hold() {
+      isHolding = true;
+    },
+    tell() {
+      for (const socket of subscribers)
+        socket.write(`*3\r\n${text("message")}${text("+switch-master")}${text("shop")}`);
+    },
+    reply() {
+      isHolding = false;
+      for (const answer of held.splice(0)) answer();
+    },
+  };
+}
+
+function* commandsIn(request: string): Generator<string[]> {
+  const lines = request.split("\r\n");
+  for (let at = 0; lines[at]?.startsWith("*"); ) {
+    const count = Number(lines[at]!.slice(1));
+    yield Array.from({ length: count }, (_, index) => lines[at + 2 + 2 * index]!);
+    at += 1 + 2 * count;
+  }
+}
+
+it.skipIf(!service("redis"))(
+  "A connection is made again if a Sentinel tells of another master while it is asked for the master",
+  { timeout: 60_000 },
+  async () => {
+    const server = await serverOfTest();
+    const sentinel = await fakeSentinel(server.port);
+    const kv = await testStore({ sentinels: [sentinel.address], master: "shop", poolSize: 1, commandTimeout: 1 });
+    await kv.set("before", "1");
+    await until(() => sentinel.subscribers.size > 0);
+    sentinel.hold();
+    await cli(server.port, "client", "kill", "type", "normal");
+    await until(() => sentinel.held.length > 0);
+    sentinel.tell();
+    // The connections for messages are closed in the same turn in which the client gives up.
+    await until(() => sentinel.subscribers.size === 0);
+    sentinel.reply();
+    await until(() =>
+      kv.set("after", "2").then(
+        () => true,
+        () => false,
+      ),
+    );
   },
 );
 

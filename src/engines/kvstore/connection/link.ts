@@ -1,7 +1,7 @@
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import { KvStoreError } from "../errors.js";
 import { isHopeless, unreachable } from "../translate-error.js";
-import type { RawClient } from "./raw-client.js";
+import { pauseBefore, type RawClient } from "./raw-client.js";
 
 /** One client of ioredis, with the newest reason why it has no connection. */
 export class Link {
@@ -11,6 +11,8 @@ export class Link {
   #epoch = 0;
   /** Attempts to connect that failed since the last connection; the loss of a connection is not one. */
   #failures = 0;
+  /** Times since the last connection that the client has given up by itself. */
+  #ends = 0;
   #wasReady = false;
   #lastError: unknown = null;
   #closed = false;
@@ -34,6 +36,7 @@ export class Link {
       this.#epoch++;
       this.#wasReady = true;
       this.#failures = 0;
+      this.#ends = 0;
     });
     client.on("close", () => {
       stop();
@@ -70,6 +73,22 @@ export class Link {
     this.client.on("end", ended);
   }
 
+  /**
+   * Makes the connection again whenever the client has given up. With Sentinels ioredis 6.0 does so, for ever, if one of them
+   * tells of another master while it asks for the master, as after a failover.
+   */
+  keepAlive(): void {
+    this.onEnd(() => {
+      if (this.#closed) return;
+      setTimeout(
+        () => {
+          if (!this.#closed && this.client.status === "end") this.client.connect().catch(() => undefined);
+        },
+        pauseBefore(++this.#ends),
+      ).unref();
+    });
+  }
+
   get lastError(): unknown {
     return this.#lastError;
   }
@@ -100,7 +119,7 @@ export class Link {
       client.on("node error", onError);
       if (this.ready) finish(null);
       // Rejections come as events too, which tell the reason.
-      else if (client.status === "wait") client.connect().catch(() => undefined);
+      else if (client.status === "wait" || client.status === "end") client.connect().catch(() => undefined);
     });
   }
 

@@ -27,6 +27,7 @@ export class LinkPool {
           milliseconds(config.commandTimeout) + 1000,
         ),
     );
+    for (const link of this.#links) link.keepAlive();
   }
 
   get size(): number {
