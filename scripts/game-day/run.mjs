@@ -166,7 +166,8 @@ export async function runGameDay({
       running.set(lane, hurt(fault));
     }
     await Promise.all(running.values());
-    await pause(10_000);
+    // The last ten seconds are far from any fault.
+    await pause(20_000);
     log("the load ends");
     await clients.close(300_000);
     failures.push(...clients.failures);
@@ -187,6 +188,7 @@ export async function runGameDay({
     const after = await stateOf(machines, postgres);
     const found = await tablesOf(postgres);
     await writeFile(join(folder, "tables.json"), JSON.stringify(found));
+    await writeFile(join(folder, "faults.json"), JSON.stringify(happened));
     await Promise.all(machines.map((machine) => machine.close()));
     for (const machine of machines) failures.push(...machine.failures);
 
@@ -402,7 +404,7 @@ function messagesOf(entries) {
 
 async function keepFiles(folder, target) {
   const { cp } = await import("node:fs/promises");
-  for (const name of ["ledger", "logs", "tables.json"]) {
+  for (const name of ["ledger", "logs", "tables.json", "faults.json"]) {
     await cp(join(folder, name), join(target, name), { recursive: true }).catch(() => {});
   }
 }

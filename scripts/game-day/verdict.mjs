@@ -14,6 +14,9 @@ const staleBound = 13_000;
 /** Milliseconds after a fault in which a limit may still be counted by the supervisors of the machines. */
 const limitSlack = 10_000;
 
+/** Milliseconds after a fault in which requests may still fail because of it. */
+const failureSlack = 10_000;
+
 /** Milliseconds after the collector is back in which something of each kind must have been exported. */
 const exportSlack = 60_000;
 /** Milliseconds before a fault of the collector in which no request may have failed, if it is to be compared with the time before. */
@@ -320,8 +323,8 @@ function checkPages({ read, faults, report, counts }) {
   counts["pages behind"] = behind;
 }
 
-/** Errors are only of the documented kinds. */
-function checkErrors({ read, report, counts }) {
+/** Errors are only of the documented kinds, and only near a fault. That the collector is away is none for requests. */
+function checkErrors({ read, faults, report, counts }) {
   const http = read("http");
   const failed = http.filter(({ ok }) => !ok);
   report(
@@ -331,6 +334,15 @@ function checkErrors({ read, report, counts }) {
       .map(
         ({ op, at, status, error, text }) => `${op} at ${new Date(at).toISOString()}: ${status ?? error} ${text ?? ""}`,
       ),
+  );
+  const causes = faults.filter(({ kind }) => !kind?.includes("collector"));
+  const near = ({ at, ms = 0 }) =>
+    causes.some(({ begin, end }) => begin < at + ms && (end ?? Number.POSITIVE_INFINITY) + failureSlack > at);
+  report(
+    "requests that failed far from any fault",
+    failed
+      .filter((one) => !near(one))
+      .map(({ op, at, status, error }) => `${op} at ${new Date(at).toISOString()}: ${status ?? error}`),
   );
   counts.requests = http.length;
   counts.errors = failed.length;

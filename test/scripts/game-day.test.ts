@@ -251,10 +251,13 @@ describe("the verdict on a game day", () => {
   });
 
   it("Errors of a server that is away are documented", () => {
-    const http = [{ status: 502 }, { status: 503 }, { status: 504 }, { error: "ECONNRESET" }];
-    expect(verdictOn({ entries: { http: http.map((one) => ({ op: "order", at: 0, ok: false, ...one })) } })).toEqual(
-      [],
-    );
+    const statuses = [{ status: 502 }, { status: 503 }, { status: 504 }, { error: "ECONNRESET" }];
+    const http = statuses.map((one) => ({ op: "order", at: 5000, ms: 1, ok: false, ...one }));
+    const restartUntil = (end: number) => [{ kind: "restart postgres", begin: 0, end }];
+    expect(verdictOn({ entries: { http }, faults: restartUntil(2000) })).toEqual([]);
+    for (const faults of [[], restartUntil(-6000), [{ kind: "freeze collector", begin: 0, end: 9000 }]]) {
+      expect(verdictOn({ entries: { http }, faults }).join()).toContain("failed far from any fault: 4");
+    }
   });
 
   it("A client of a room is told of each message it did not get", () => {
