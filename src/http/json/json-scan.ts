@@ -1,6 +1,7 @@
 import { latin1Of } from "../../kit/encoding.js";
 import { Bytes, runEnd } from "../body/byte-runs.js";
 import { asDigits, isDigit, minus, numberEnd, point, shortNumber, zeros } from "./json-number.js";
+import { longNumber, readRun, ScalarRuns } from "./scalar-runs.js";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -10,12 +11,12 @@ const colon = 0x3a;
 const blank = 0x20;
 const blanks = 0x20202020;
 
-/** Kinds of bytes: the first one of a string, a number, an indent or a word, and the brackets. */
+/** Kinds of bytes: the first one of a string, a number, an indent or a word, and the brackets. Scalars are the last ones. */
 const stringKind = 1;
-const numberKind = 2;
-const blankKind = 3;
-const openKind = 4;
-const closeKind = 5;
+const blankKind = 2;
+const openKind = 3;
+const closeKind = 4;
+const numberKind = 5;
 const trueOrNullKind = 6;
 const falseKind = 7;
 const kinds = new Uint8Array(256);
@@ -52,12 +53,6 @@ export type Forbidden = "depth" | "key" | "number";
 /** The deepest nesting of a JSON document that is accepted. */
 export const maxJsonDepth = 128;
 
-/**
- * A double holds every decimal of up to 15 digits: `String` writes the same digits again. With the point counted as a digit,
- * a number of 16 may have more.
- */
-const longNumber = 16;
-
 /** By depth: 1 for the object that is the value of a `constructor`. A level is set before it is read. */
 const inConstructor = new Uint8Array(maxJsonDepth + 1);
 
@@ -65,8 +60,13 @@ const inConstructor = new Uint8Array(maxJsonDepth + 1);
 export class JsonTraits {
   /** As of `Bytes`. */
   static readonly kept = new JsonTraits(false);
-  /** Start and end of each number that a double may not hold exactly; null if they are not wanted. */
+  /**
+   * Start and end of each number that a double may not hold exactly; null if they are not wanted. Of those in a list between
+   * which there are only numbers and nulls, it can be the first one alone.
+   */
   readonly longNumbers: number[] | null;
+  /** The starts of those that can stand for others behind them. */
+  readonly runs: number[] = [];
   /** True if a string has half a surrogate pair. */
   halfPair = false;
   /** True if a string has U+0000. */
@@ -88,13 +88,24 @@ export function findForbidden(bytes: Uint8Array, text: string, traits?: JsonTrai
   // A character for each byte, in which strings end by the engine's own search: it takes a quarter of the time of a loop.
   const characters = text.length === length ? text : latin1Of(bytes, length);
   const longNumbers = traits?.longNumbers;
+  const runs = new ScalarRuns();
   let nextEscape = placeOf(characters, "\\", 0);
   let ofConstructor = 0;
   let depth = 0;
   let found: Forbidden | null = null;
   for (let i = 0; i < length; i++) {
-    const kind = kinds[bytes[i]!];
+    const kind = kinds[bytes[i]!]!;
     if (kind === 0) continue;
+    if (kind >= numberKind && i >= runs.next) {
+      const end = runs.endOf(bytes, characters, i);
+      if (end > i) {
+        const known = longNumbers?.length;
+        if (readRun(view, i, end, longNumbers ?? null)) found ??= "number";
+        if (longNumbers?.length !== known) traits?.runs.push(longNumbers!.at(-2)!);
+        i = end - 1;
+        continue;
+      }
+    }
     if (kind === stringKind) {
       let end = placeOf(characters, '"', i + 1);
       // One outside of strings makes the document invalid.

@@ -4,20 +4,11 @@ import { intervalCheck } from "./checks/interval.js";
 import { bigIntegerCheck, booleanCheck, decimalCheck, floatCheck, integerCheck } from "./checks/numbers.js";
 import { bytesCheck, enumCheck, textCheck, uuidCheck } from "./checks/text.js";
 import { arrayCheck, customCheck, jsonCheck, notNull } from "./checks/values.js";
-import { toDouble, withDoubles } from "./exact-numbers.js";
-import { type Check, Refusal } from "./refusal.js";
-
-/** The check of a column's values in JSON. */
-export interface ColumnCheck {
-  readonly check: Check;
-  /** The refusal of null, for columns that do not allow it. */
-  readonly onNull: Refusal;
-  /** True if the check needs long numbers as they were written. */
-  readonly exact: boolean;
-}
+import { toDouble, toNumberText, withDoubles } from "./exact-numbers.js";
+import { type Check, type ColumnCheck, Refusal } from "./refusal.js";
 
 export function columnCheck(type: ColumnType): ColumnCheck {
-  const read = rounded(type.kind, checkFor(type));
+  const read = withNumbers(type.kind, checkFor(type));
   const { rule } = type;
   const check: Check =
     rule === undefined
@@ -30,13 +21,14 @@ export function columnCheck(type: ColumnType): ColumnCheck {
   return { check, onNull: onNull as Refusal, exact: isExact(type) };
 }
 
-const nothing = { nulls: false, overflow: false, exact: false, limit: 1 };
+const nothing = { nulls: false, overflow: false, source: null, limit: 1 };
 
 /** Long numbers are doubles for a check that has no use for their digits: each when it is checked, as most may not be. */
-function rounded(kind: ColumnType["kind"], check: Check): Check {
-  if (kind === "array" || kind === "bigInt" || kind === "decimal") return check;
-  const convert = kind === "json" || kind === "custom" ? withDoubles : toDouble;
-  return (value, body) => check(body.exact ? convert(value) : value, body);
+function withNumbers(kind: ColumnType["kind"], check: Check): Check {
+  if (kind === "array") return check;
+  const isExactKind = kind === "bigInt" || kind === "decimal";
+  const convert = isExactKind ? toNumberText : kind === "json" || kind === "custom" ? withDoubles : toDouble;
+  return (value, body) => check(body.source === null ? value : convert(value, body.source), body);
 }
 
 function checkFor(type: ColumnType): Check {
@@ -74,7 +66,7 @@ function checkFor(type: ColumnType): Check {
       return enumCheck(type.choices!);
     case "array": {
       const item = columnCheck(type.item!);
-      return arrayCheck(item.check, item.onNull, type.item!.kind === "array");
+      return arrayCheck(item, type.item!.kind === "array");
     }
     case "custom":
       return customCheck(type.encode);

@@ -1,6 +1,7 @@
 import { wordsOf } from "../../http/body/byte-runs.js";
 import { asDigits, isDigit, isExponent, minus, plus, point, zeros } from "../../http/json/json-number.js";
 import { skipBlank } from "../../http/json/json-scan.js";
+import { isInNumber, longNumber } from "../../http/json/scalar-runs.js";
 
 /** Stands before the text of a number. No text of a client begins with it: half a surrogate pair is refused. */
 const mark = 0xd800;
@@ -9,13 +10,28 @@ const opening = [0x64755c22, 0x303038] as const;
 const openingSize = 7;
 const quote = 0x22;
 const colon = 0x3a;
+const comma = 0x2c;
+const blank = 0x20;
+const closeBracket = 0x5d;
+
+/** Stands before the place of a number in the body. The numbers behind it in a list are read from there too. */
+const placeMark = 0xd801;
+
+/** A number as it was written. */
+export class NumberText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
 
 /**
- * The document with these numbers as texts behind the mark, so that JSON.parse keeps their digits; JSON.parse of Node.js 20
- * does not show how a number was written. Null if one of them is malformed or stands for a key. `places` has the start and
- * the end of each number.
+ * The document with its long numbers as texts behind a mark, so that JSON.parse keeps their digits; JSON.parse of Node.js 20
+ * does not show how a number was written. Null if one of them is malformed or stands for a key. The first one of a run is its
+ * place, and the others stay: a list of which only the first items are checked costs no more than to parse it.
  */
-export function withNumberTexts(bytes: Uint8Array, places: readonly number[]): Uint8Array | null {
+export function withNumberTexts(bytes: Uint8Array, places: readonly number[], runs: readonly number[]): Buffer | null {
   // Four bytes are copied at a time, up to three too many: what follows is written over them.
   const marked = Buffer.allocUnsafe(bytes.length + (places.length / 2) * (openingSize + 1) + 4);
   const source = wordsOf(bytes);
@@ -23,12 +39,23 @@ export function withNumberTexts(bytes: Uint8Array, places: readonly number[]): U
   const lastWord = bytes.length - 4;
   let from = 0;
   let to = 0;
+  let run = 0;
   for (let i = 0; i < places.length; i += 2) {
     const start = places[i]!;
     const end = places[i + 1]!;
     if (!isNumber(bytes, source, start, end) || bytes[skipBlank(bytes, end)] === colon) return null;
-    // Between numbers there are few.
+    if (start - from > longText) {
+      marked.set(bytes.subarray(from, start), to);
+      to += start - from;
+      from = start;
+    }
     while (from < start) marked[to++] = bytes[from++]!;
+    if (start === runs[run]) {
+      run++;
+      to += marked.write(`"\\ud801${start}"`, to, "latin1");
+      from = end;
+      continue;
+    }
     target.setInt32(to, opening[0], true);
     target.setInt32(to + 4, opening[1], true);
     to += openingSize;
@@ -53,6 +80,7 @@ const longText = 100;
 /** True if the bytes are a number of JSON. */
 function isNumber(bytes: Uint8Array, words: DataView, start: number, end: number): boolean {
   let at = bytes[start] === minus ? start + 1 : start;
+  if (!isDigit(bytes[at]!)) return false;
   if (bytes[at] === 0x30 && isDigit(bytes[at + 1]!)) return false;
   at = digitsEnd(bytes, words, at);
   if (bytes[at] === point) {
@@ -79,30 +107,71 @@ function digitsEnd(bytes: Uint8Array, words: DataView, start: number): number {
   return at;
 }
 
-/** The text of a number; undefined if this is a text that the client has sent. */
-export function numberText(text: string): string | undefined {
-  return text.codePointAt(0) === mark ? text.slice(1) : undefined;
+/** The number that a text of the marked document stands for; any other value as it is. */
+export function toNumberText(value: unknown, source: Buffer): unknown {
+  if (typeof value !== "string") return value;
+  const code = value.codePointAt(0);
+  if (code === mark) return new NumberText(value.slice(1));
+  if (code !== placeMark) return value;
+  const start = Number(value.slice(1));
+  return new NumberText(source.toString("latin1", start, tokenEnd(source, start)));
 }
 
-/** The double for the text of a number; any other value as it is. */
-export function toDouble(value: unknown): unknown {
-  return typeof value === "string" && value.codePointAt(0) === mark ? Number(value.slice(1)) : value;
+/** The same as a double. */
+export function toDouble(value: unknown, source: Buffer): unknown {
+  const number = toNumberText(value, source);
+  return number instanceof NumberText ? Number(number.text) : value;
+}
+
+/** The numbers of a list, of which only the first long one of a run is marked. */
+export class ListNumbers {
+  readonly #source: Buffer;
+  /** Behind the last item; 0 if that is not known, and then this item is not in a run. */
+  #end = 0;
+
+  constructor(source: Buffer) {
+    this.#source = source;
+  }
+
+  /** The next item, as `toNumberText` gives it. */
+  next(item: unknown): unknown {
+    const source = this.#source;
+    let start = 0;
+    if (typeof item === "string" && item.codePointAt(0) === placeMark) start = Number(item.slice(1));
+    else if (this.#end > 0 && (typeof item === "number" || item === null)) {
+      // Behind the comma.
+      start = skipBlank(source, skipBlank(source, this.#end) + 1);
+    }
+    this.#end = start === 0 ? 0 : tokenEnd(source, start);
+    if (start === 0 || item === null) return item;
+    const first = source[start] === minus ? start + 1 : start;
+    let end = first;
+    while (isInNumber(source[end]!)) end++;
+    return end - first < longNumber ? item : new NumberText(source.toString("latin1", start, this.#end));
+  }
+}
+
+/** The end of a number or word in a list. */
+function tokenEnd(source: Buffer, start: number): number {
+  let end = start;
+  while (source[end]! > blank && source[end] !== comma && source[end] !== closeBracket) end++;
+  return end;
 }
 
 /** The value with doubles in the place of texts of numbers. Lists and objects are changed. */
-export function withDoubles(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return toDouble(value);
+export function withDoubles(value: unknown, source: Buffer): unknown {
+  if (typeof value !== "object" || value === null) return toDouble(value, source);
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       const item: unknown = value[i];
-      if (typeof item === "string" || typeof item === "object") value[i] = withDoubles(item);
+      if (typeof item === "string" || typeof item === "object") value[i] = withDoubles(item, source);
     }
     return value;
   }
   const object = value as Record<string, unknown>;
   for (const key in object) {
     const item = object[key];
-    if (typeof item === "string" || typeof item === "object") object[key] = withDoubles(item);
+    if (typeof item === "string" || typeof item === "object") object[key] = withDoubles(item, source);
   }
   return value;
 }

@@ -16,9 +16,9 @@ export function readJsonBody(bytes: Uint8Array, exactly: boolean, limit: number)
   const found = findForbidden(bytes, text, traits);
   // Half a surrogate pair is not a character, and PostgreSQL does not store it.
   if (found === "depth" || found === "key" || traits.halfPair) return undefined;
-  const { longNumbers, nulls } = traits;
+  const { longNumbers, runs, nulls } = traits;
   const exact = longNumbers !== null && longNumbers.length > 0;
-  const exactText = exact ? exactTextOf(bytes, longNumbers) : text;
+  const exactText = exact ? exactTextOf(bytes, longNumbers, runs) : text;
   if (exactText === null) return undefined;
   let value: unknown;
   try {
@@ -26,10 +26,11 @@ export function readJsonBody(bytes: Uint8Array, exactly: boolean, limit: number)
   } catch {
     return undefined;
   }
-  return { value, exact, nulls, overflow: found === "number", limit };
+  const source = exact ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : null;
+  return { value, source, nulls, overflow: found === "number", limit };
 }
 
-function exactTextOf(bytes: Uint8Array, longNumbers: readonly number[]): string | null {
-  const marked = withNumberTexts(bytes, longNumbers);
+function exactTextOf(bytes: Uint8Array, longNumbers: readonly number[], runs: readonly number[]): string | null {
+  const marked = withNumberTexts(bytes, longNumbers, runs);
   return marked === null ? null : strictTextOf(marked);
 }

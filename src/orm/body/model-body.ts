@@ -2,9 +2,9 @@ import { isRecord } from "../../kit/own-property.js";
 import type { BodyResult } from "../../validation/body-validator.js";
 import { type Issue, maxIssues } from "../../validation/issues.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import { type ColumnCheck, columnCheck } from "./column-check.js";
+import { columnCheck } from "./column-check.js";
 import { type JsonBody, readJsonBody } from "./json-body.js";
-import { Refusal } from "./refusal.js";
+import { type ColumnCheck, Refusal } from "./refusal.js";
 
 /**
  * Reads a body of a model. The result is the values of the columns by property name, or the issues in the order of the

@@ -21,13 +21,22 @@ export class Refusal {
  */
 export type Check = (value: unknown, body: BodyTraits) => unknown;
 
+/** The check of a column's values in JSON. */
+export interface ColumnCheck {
+  readonly check: Check;
+  /** The refusal of null, for columns that do not allow it. */
+  readonly onNull: Refusal;
+  /** True if the check needs long numbers as they were written. */
+  readonly exact: boolean;
+}
+
 export interface BodyTraits {
   /** True if the body may contain U+0000. */
   readonly nulls: boolean;
   /** True if the body may contain a number too large for a double. */
   readonly overflow: boolean;
-  /** True if its long numbers are texts, see `numberText`. */
-  readonly exact: boolean;
+  /** Its bytes if long numbers are texts, see `toNumberText`; null if it has none. */
+  readonly source: Buffer | null;
   /** The most problems that are reported. */
   readonly limit: number;
 }

@@ -3,7 +3,7 @@ import { bytesCheck } from "../../../src/orm/body/checks/text.js";
 import { Refusal } from "../../../src/orm/body/refusal.js";
 import fc from "../../support/properties.js";
 
-const traits = { nulls: false, overflow: false, exact: false, rounded: false, limit: 1 };
+const traits = { nulls: false, overflow: false, source: null, limit: 1 };
 const form = /^(?:[\w-]{4})*(?:[\w-]{2}(?:={0,2})|[\w-]{3}=?)?$/;
 
 /** The bytes of base64 in one of the alphabets, null for any other text: the last group has no bits that are lost. */

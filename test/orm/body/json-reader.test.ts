@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { findForbidden, maxJsonDepth } from "../../../src/http/json/json-scan.js";
-import { numberText } from "../../../src/orm/body/exact-numbers.js";
+import { ListNumbers, NumberText, toNumberText } from "../../../src/orm/body/exact-numbers.js";
 import { readJsonBody } from "../../../src/orm/body/json-body.js";
 import fc from "../../support/properties.js";
 
@@ -136,15 +136,17 @@ function walk(value: unknown, depth: number, ofConstructor: boolean, found: Foun
 }
 
 /** The same form of a value that was read. */
-function shown(value: unknown): unknown {
+function shown(given: unknown, source: Buffer | null): unknown {
+  const value = source === null ? given : toNumberText(given, source);
+  if (value instanceof NumberText) return `=${value.text}`;
   if (typeof value === "number") return `#${value}`;
-  if (typeof value === "string") {
-    const digits = numberText(value);
-    return digits === undefined ? `$${value}` : `=${digits}`;
+  if (typeof value === "string") return `$${value}`;
+  if (Array.isArray(value)) {
+    const numbers = source === null ? null : new ListNumbers(source);
+    return value.map((item) => shown(numbers === null ? item : numbers.next(item), source));
   }
-  if (Array.isArray(value)) return value.map(shown);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [`$${name}`, shown(item)]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [`$${name}`, shown(item, source)]));
 }
 
 describe("the reader of JSON bodies", () => {
@@ -166,10 +168,43 @@ describe("the reader of JSON bodies", () => {
         if (findForbidden(bytes, text) !== forbidden) return false;
         if (body === undefined) return depth || key || half;
         if (depth || key || half || body.overflow !== number) return false;
-        return isDeepStrictEqual(shown(body.value), expected.value);
+        return isDeepStrictEqual(shown(body.value, body.source), expected.value);
       }),
       { numRuns: 2500 },
     );
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
+  });
+
+  it("A long list keeps the digits of its numbers beside short numbers, nulls, words and texts", () => {
+    const items = Array.from({ length: 5000 }, (_, i) => {
+      if (i % 1000 < 400) return "0.1";
+      return [
+        "12345678901234567891",
+        "null",
+        "-0.10000000000000000001",
+        "7",
+        i < 3000 ? "8" : i < 4000 ? "true" : '"9"',
+      ][i % 5]!;
+    });
+    for (const comma of [",", " ,\n  "]) {
+      const body = readJsonBody(Buffer.from(`[${items.join(comma)}]`), true, 1)!;
+      const numbers = new ListNumbers(body.source!);
+      const read = (body.value as unknown[]).map((item) => toNumberText(numbers.next(item), body.source!));
+      const written = read.map((item) => (item instanceof NumberText ? item.text : JSON.stringify(item)));
+      expect(written).toEqual(items);
+    }
+  });
+
+  it("Of the long numbers of a long list, few are kept as texts", () => {
+    const body = readJsonBody(Buffer.from(`[${Array(5000).fill("12345678901234567891").join(",")}]`), true, 1)!;
+    const texts = (body.value as unknown[]).filter((item) => typeof item === "string");
+    expect(texts.length).toBeLessThan(100);
+  });
+
+  it("Documents of points, which are no numbers, are refused in linear time", () => {
+    for (const piece of [".", "1.", "..,", "1.1.1.1.1.1.1.1.1.1.1.1.1,", "1 \n"]) {
+      const run = piece.repeat(4_000_000 / piece.length);
+      expect(readJsonBody(Buffer.from(`[${run},1]`), true, 1)).toBeUndefined();
+    }
   });
 });

@@ -61,15 +61,15 @@ describe("long texts", () => {
     it(`A text of megabytes in a body is refused for ${column.name}`, () => {
       const { check } = columnCheck(column.type);
       for (const text of huge) {
-        expect(check(text, { nulls: false, overflow: false, exact: false, limit: 1000 })).toBeInstanceOf(Refusal);
+        expect(check(text, { nulls: false, overflow: false, source: null, limit: 1000 })).toBeInstanceOf(Refusal);
         // Digits, and a great number, which a type without bounds takes.
-        check(`1${text.slice(1)}`, { nulls: false, overflow: false, exact: false, limit: 1000 });
+        check(`1${text.slice(1)}`, { nulls: false, overflow: false, source: null, limit: 1000 });
       }
     });
 
     it(`A long text in a body is refused in linear time for ${column.name}`, () => {
       const { check } = columnCheck(column.type);
-      for (const text of texts) check(text, { nulls: false, overflow: false, exact: false, limit: 1000 });
+      for (const text of texts) check(text, { nulls: false, overflow: false, source: null, limit: 1000 });
     }, 5_000);
 
     it(`A long text as a parameter is refused in linear time for ${column.name}`, () => {
@@ -107,7 +107,7 @@ describe("the linear checks and the earlier expressions", () => {
         const text = `P${parts.join("")}`;
         const expected = form.test(text) && /\d/.test(text) && !earlyFraction.test(text);
         expect(
-          intervalCheck(text, { nulls: false, overflow: false, exact: false, limit: 1000 }) instanceof Refusal,
+          intervalCheck(text, { nulls: false, overflow: false, source: null, limit: 1000 }) instanceof Refusal,
           text,
         ).toBe(!expected);
       }),

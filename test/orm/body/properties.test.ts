@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numberText, withDoubles } from "../../../src/orm/body/exact-numbers.js";
+import { NumberText, toNumberText, withDoubles } from "../../../src/orm/body/exact-numbers.js";
 import { readJsonBody } from "../../../src/orm/body/json-body.js";
 import { modelBodyReader } from "../../../src/orm/body/model-body.js";
 import fc, { runs } from "../../support/properties.js";
@@ -106,7 +106,8 @@ describe("numbers as they were written", () => {
         const source = `[${number}, ${JSON.stringify(given, null, 1)}]`;
         // A key `__proto__` is refused.
         fc.pre(!source.includes("__proto__"));
-        expect(withDoubles(read(source)!.value)).toEqual(JSON.parse(source));
+        const body = read(source)!;
+        expect(withDoubles(body.value, body.source!)).toEqual(JSON.parse(source));
       }),
     );
   });
@@ -115,9 +116,10 @@ describe("numbers as they were written", () => {
     fc.assert(
       fc.property(whole, fc.string(), (number, key) => {
         fc.pre(key !== "__proto__");
-        const { value } = read(`{${JSON.stringify(key)}: [1, ${number}]}`)!;
-        const found = (value as Record<string, unknown[]>)[key]![1];
-        expect(typeof found === "string" ? numberText(found) : String(BigInt(found as number))).toBe(number);
+        const { value, source } = read(`{${JSON.stringify(key)}: [1, ${number}]}`)!;
+        const item = (value as Record<string, unknown[]>)[key]![1];
+        const found = source === null ? item : toNumberText(item, source);
+        expect(found instanceof NumberText ? found.text : String(BigInt(found as number))).toBe(number);
       }),
     );
   });
@@ -128,7 +130,17 @@ describe("numbers as they were written", () => {
       minLength: 4,
     });
     const start = fc.constantFrom("", "-", "0", "0.", "1");
-    const place = fc.constantFrom(["[", "]"], ["{", ":1}"], ['{"a":', "}"], ["[1 ", "]"], ["", ""], ["[", " ,é]"]);
+    const inRun = [`[${"0,".repeat(700)}`, `${",0".repeat(200)}]`];
+    const place = fc.constantFrom(
+      ["[", "]"],
+      ["{", ":1}"],
+      ['{"a":', "}"],
+      ["[1 ", "]"],
+      ["", ""],
+      ["[", " ,é]"],
+      inRun,
+      [`${inRun[0]}1 `, inRun[1]],
+    );
     const long = "1234567890123456";
     fc.assert(
       fc.property(start, token, place, fc.boolean(), (first, rest, [before, after], isLong) => {
@@ -140,8 +152,10 @@ describe("numbers as they were written", () => {
   });
 
   it("A text that begins with the first half of a surrogate pair is no number", () => {
-    const { value } = read('["\\ud800\\udc00", "\u{10000}1", 12345678901234567]')!;
-    expect((value as string[]).map(numberText)).toEqual([undefined, undefined, "12345678901234567"]);
+    const texts = ["\u{10000}", "\u{10000}1", "\u{10400}1"];
+    const { value, source } = read(`["\\ud800\\udc00", "\u{10000}1", "\\ud801\\udc001", 12345678901234567]`)!;
+    const found = (value as string[]).map((item) => toNumberText(item, source!));
+    expect(found).toEqual([...texts, new NumberText("12345678901234567")]);
   });
 
   it("Half a surrogate pair is refused, wherever it stands", () => {

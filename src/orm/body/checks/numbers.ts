@@ -1,6 +1,6 @@
 import type { ColumnType } from "../../meta.js";
 import { type DecimalText, decimalPlaces, decimalString, readDecimal, toBigInt, wholeDigits } from "../decimal-text.js";
-import { numberText } from "../exact-numbers.js";
+import { NumberText } from "../exact-numbers.js";
 import { type Check, finiteNumber, Refusal } from "../refusal.js";
 
 const intType = new Refusal("int_type", "Input should be a valid integer");
@@ -68,9 +68,8 @@ export function bigIntegerCheck(range: NonNullable<ColumnType["range"]>): Check 
       return bounded(readDecimal(String(value))!);
     }
     if (typeof value === "boolean") return BigInt(value);
+    if (value instanceof NumberText) return bounded(readDecimal(value.text)!);
     if (typeof value !== "string") return intType;
-    const number = numberText(value);
-    if (number !== undefined) return bounded(readDecimal(number)!);
     const digits = integerDigits(value);
     return digits === null ? intParsing : bounded(readDecimal(digits)!);
   };
@@ -175,8 +174,9 @@ export function decimalCheck(precision: number | undefined, scale: number | unde
 
 function decimalSource(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
+  if (value instanceof NumberText) return value.text;
   if (typeof value !== "string") return undefined;
-  return numberText(value) ?? value.replace(trimming, "").replaceAll("_", "");
+  return value.replace(trimming, "").replaceAll("_", "");
 }
 
 function count(number: number, noun: string): string {

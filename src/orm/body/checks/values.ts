@@ -1,5 +1,6 @@
 import type { ColumnType } from "../../meta.js";
-import { type BodyTraits, type Check, finiteNumber, nullByte, Refusal } from "../refusal.js";
+import { ListNumbers } from "../exact-numbers.js";
+import { type BodyTraits, type Check, type ColumnCheck, finiteNumber, nullByte, Refusal } from "../refusal.js";
 
 /** The refusal of null for types that have no message of their own. */
 export const notNull = new Refusal("value_error", "Input should not be null");
@@ -54,14 +55,16 @@ const listType = new Refusal("list_type", "Input should be a valid array");
 const ragged = new Refusal("value_error", "Input should have lists of the same length");
 
 /** A list in which every item passes its check. Items behind the last problem that a response lists are not checked. */
-export function arrayCheck(item: Check, nullItem: Refusal, nested: boolean): Check {
+export function arrayCheck({ check, onNull, exact }: ColumnCheck, nested: boolean): Check {
   return (value, body) => {
     if (!Array.isArray(value)) return listType;
     let refused: Map<number, Refusal> | undefined;
     let problems = 0;
+    const numbers = exact && body.source !== null ? new ListNumbers(body.source) : null;
     const list: unknown[] = [];
     for (let index = 0; index < value.length; index++) {
-      const result = value[index] === null ? nullItem : item(value[index], body);
+      const item: unknown = numbers === null ? value[index] : numbers.next(value[index]);
+      const result = item === null ? onNull : check(item, body);
       if (!(result instanceof Refusal)) {
         if (refused === undefined) list.push(result);
         continue;
