@@ -128,6 +128,9 @@ export class ListNumbers {
   readonly #source: Buffer;
   /** Behind the last item; 0 if that is not known, and then this item is not in a run. */
   #end = 0;
+  /** A part of the body, and where it begins: to decode each number costs more than to read it. */
+  #part = "";
+  #partStart = 0;
 
   constructor(source: Buffer) {
     this.#source = source;
@@ -147,9 +150,20 @@ export class ListNumbers {
     const first = source[start] === minus ? start + 1 : start;
     let end = first;
     while (isInNumber(source[end]!)) end++;
-    return end - first < longNumber ? item : new NumberText(source.toString("latin1", start, this.#end));
+    return end - first < longNumber ? item : new NumberText(this.#text(start, this.#end));
+  }
+
+  #text(start: number, end: number): string {
+    if (start < this.#partStart || end > this.#partStart + this.#part.length) {
+      this.#part = this.#source.toString("latin1", start, Math.max(end, start + partSize));
+      this.#partStart = start;
+    }
+    return this.#part.slice(start - this.#partStart, end - this.#partStart);
   }
 }
+
+/** Few bytes: a text that an application keeps holds its part. */
+const partSize = 2048;
 
 /** The end of a number or word in a list. */
 function tokenEnd(source: Buffer, start: number): number {
