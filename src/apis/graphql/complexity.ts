@@ -35,24 +35,28 @@ const sizes = new Set(
   "first last limit take size count top n pagesize perpage pagelimit batchsize maxresults maxitems maxcount".split(" "),
 );
 
+/** Names of arguments whose input objects are filters, as those of models. */
+const filters = new Set(["filter", "where"]);
+
 /** One computation of a cost. */
 interface Count {
   readonly variables: Readonly<Record<string, unknown>>;
   /** The cost of each fragment, by the size of lists without a number. */
   readonly fragments: Map<string, number>;
-  /** Fields, and items of lists in arguments, that may still be looked at: each costs 1, so more of them exceed the limit. */
+  /** Fields, and items of lists and conditions in arguments, that may still be looked at: each costs 1, so more of them exceed the limit. */
   left: number;
 }
 
-/** What the arguments of a field say: the number of items that they ask for, and the items of their own lists. */
+/** What the arguments of a field say: the number of items that they ask for, the items of their own lists, and conditions. */
 interface Arguments {
   readonly size: number | null;
   readonly items: number;
+  readonly conditions: number;
 }
 
 /**
- * The cost of an operation: that of each field, 1 unless it has another, and 1 for each item of a list in its arguments,
- * times the number of items of the lists around it. The number that a field asks for is that of its list, or else of the
+ * The cost of an operation: that of each field, 1 unless it has another, and 1 for each item of a list and each
+ * condition of a filter in its arguments, times the number of items of the lists around it. The number that a field asks for is that of its list, or else of the
  * lists inside of it: those of a connection. Fragments are computed once each. Fields of the schema's own
  * description count once, because their number depends on the schema alone.
  */
@@ -110,8 +114,8 @@ export class Complexity {
     const { cost = 1, size: sizing } = costOf(field);
     count.left -= cost;
     const isList = isListType(getNullableType(field.type));
-    const { size, items } = this.#arguments(field, node, sizing, count);
-    const own = cost + items;
+    const { size, items, conditions } = this.#arguments(field, node, sizing, count);
+    const own = cost + items + conditions;
     if (count.left < 0) return own;
     if (!node.selectionSet) return own + (isList || sizing !== undefined ? (size ?? 0) : 0);
     const named = getNamedType(field.type);
@@ -131,20 +135,26 @@ export class Complexity {
     count: Count,
   ): Arguments {
     const fixed = typeof sizing === "number" ? sizing : null;
-    if (field.args.length === 0) return { size: fixed, items: 0 };
+    if (field.args.length === 0) return { size: fixed, items: 0, conditions: 0 };
     const numbers: Record<string, number> = {};
     let items = 0;
-    const visit = (name: string, value: unknown, type: GraphQLInputType): void => {
+    let conditions = 0;
+    const visit = (name: string, value: unknown, type: GraphQLInputType, inFilter: boolean): void => {
       const nullable = getNullableType(type);
       if (isListType(nullable)) {
         const list = Array.isArray(value) ? value : [];
         items += list.length;
         count.left -= list.length;
-        if (count.left >= 0) for (const item of list) visit(name, item, nullable.ofType);
+        if (count.left >= 0) for (const item of list) visit(name, item, nullable.ofType, inFilter);
       } else if (isInputObjectType(nullable)) {
         const given = (value ?? {}) as Readonly<Record<string, unknown>>;
         for (const inner of Object.values(nullable.getFields())) {
-          if (given[inner.name] !== undefined) visit(inner.name, given[inner.name], inner.type);
+          if (given[inner.name] === undefined) continue;
+          if (inFilter && !isInputObjectType(getNamedType(inner.type))) {
+            conditions++;
+            count.left--;
+          }
+          visit(inner.name, given[inner.name], inner.type, inFilter);
         }
       } else if (typeof value === "number" || typeof value === "bigint") {
         const plain = name.replaceAll("_", "").toLowerCase();
@@ -158,12 +168,13 @@ export class Complexity {
         name,
         given === undefined ? defaultValue : (valueFromAST(given, type, count.variables) ?? defaultValue),
         type,
+        filters.has(name),
       );
     }
     // Some lists take both ends.
     const both = (numbers["first"] ?? 0) + (numbers["last"] ?? 0);
     const all = Object.values(numbers);
-    return { size: fixed ?? (all.length === 0 ? null : Math.max(both, ...all)), items };
+    return { size: fixed ?? (all.length === 0 ? null : Math.max(both, ...all)), items, conditions };
   }
 
   #type(name: string): GraphQLCompositeType | undefined {

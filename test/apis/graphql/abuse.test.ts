@@ -10,6 +10,10 @@ const typeDefs = `
   extend type Query { byIdsPage(ids: [ID!]!): Connection!  ends(first: Int, last: Int): [User!]  spelled(page_size: Int): [User!] }
   extend type Query { save(values: [Float!]!): Boolean  matrix(rows: [[Int!]!]!): Boolean }
   extend type Query { usual(first: Int = 20): [User!]  search(first: Int): Found!  avatar(size: Int): Image! }
+  extend type Query { found(filter: UserFilter, first: Int): [User!]  match(where: UserFilter): User  make(input: UserFilter): User }
+  input UserFilter { and: [UserFilter!]  not: UserFilter  id: IdFilter  name: NameFilter }
+  input IdFilter { eq: ID  in: [ID!] }
+  input NameFilter { eq: String  gt: String }
   type Found { users: Users!  total: Int! }
   type Users { hits: [User!]! }
   type Image { url: String! }
@@ -182,6 +186,12 @@ describe("hostile documents", () => {
       ["{ avatar(size: 128) { url } }", 2],
       ["{ save(values: [1, 2, 3]) }", 4],
       ["{ usual(first: null) { id } }", 21],
+      ["{ found(first: 3, filter: {}) { id } }", 4],
+      ['{ found(first: 3, filter: { id: { eq: 1 }, name: { eq: null, gt: "a" } }) { id } }', 7],
+      ["{ found(first: 3, filter: { id: { in: [1, 2] } }) { id } }", 7],
+      ["{ found(first: 3, filter: { and: [{ id: { eq: 1 } }, { not: { id: { eq: 2 } } }] }) { id } }", 8],
+      ["{ match(where: { id: { eq: 1 } }) { id } }", 3],
+      ["{ make(input: { id: { eq: 1 } }) { id } }", 2],
       // The same fragment in a page of 4 items, and in one whose size is not known.
       [
         "{ conn(first: 4) { ...C } byIdsPage(ids: [1]) { ...C } } fragment C on Connection { edges { node { id } } }",
@@ -196,6 +206,22 @@ describe("hostile documents", () => {
         "complexity",
         query,
       ]);
+    }
+  });
+
+  it("A condition of a filter costs 1 for each list that it belongs to, in a variable as in the document", async () => {
+    const types = `${typeDefs} extend type User { found(filter: UserFilter, first: Int): [User!] }`;
+    const literal = "{ users(first: 4) { found(first: 1, filter: { id: { eq: 1 } }) { id } } }";
+    const variable = "query ($f: UserFilter) { users(first: 4) { found(first: 1, filter: $f) { id } } }";
+    const filter = { id: { eq: 1 } };
+    for (const [complexity, limit] of [
+      [13, null],
+      [12, "complexity"],
+    ] as const) {
+      const limited = graphqlApp({ typeDefs: types, resolvers, limits: { complexity } });
+      expect(limitOf(await errorsOf(limited, literal))).toBe(limit);
+      expect(limitOf(await errorsOf(limited, variable, { f: filter }))).toBe(limit);
+      expect(limitOf(await errorsOf(limited, variable, {}))).toBe(null);
     }
   });
 
