@@ -28,12 +28,12 @@ const maxProbes = maxHolds / maxCircuits;
 // count (41): of failures while closed, of successes while half-open; while open, the millisecond at which that ends. New
 // memory is a closed circuit. While it is not open, the upper half stays the same until the state changes, so that it is the
 // ticket (plus one).
-const countBits = 41n;
-const stateBits = 2n;
+const countBits = 41;
+const stateBits = 2;
 const states: readonly BreakerState[] = ["closed", "open", "half-open"];
 
 function countOf(word: bigint): number {
-  return Number(BigInt.asUintN(Number(countBits), word));
+  return Number(BigInt.asUintN(countBits, word));
 }
 
 function ticketOf(word: bigint): number {
@@ -41,13 +41,13 @@ function ticketOf(word: bigint): number {
 }
 
 function stateOf(ticket: number): BreakerState {
-  return states[((ticket - 1) >>> Number(countBits - 32n)) & 3]!;
+  return states[((ticket - 1) >>> (countBits - 32)) & 3]!;
 }
 
 /** The word after a change of the state. The memory drops what the number of changes has above its bits. */
 function changed(word: bigint, state: BreakerState, count = 0): bigint {
-  const changes = (word >> (countBits + stateBits)) + 1n;
-  return (((changes << stateBits) | BigInt(states.indexOf(state))) << countBits) | BigInt(count);
+  const changes = (word >> BigInt(countBits + stateBits)) + 1n;
+  return (((changes << BigInt(stateBits)) | BigInt(states.indexOf(state))) << BigInt(countBits)) | BigInt(count);
 }
 
 /** Circuits in memory that all workers share. */
