@@ -100,7 +100,7 @@ export function findForbidden(bytes: Uint8Array, text: string, traits?: JsonTrai
       const end = runs.endOf(bytes, characters, i);
       if (end > i) {
         const known = longNumbers?.length;
-        if (readRun(view, i, end, longNumbers ?? null)) found ??= "number";
+        if (readRun(view, characters, i, end, longNumbers ?? null)) found ??= "number";
         if (longNumbers?.length !== known) traits?.runs.push(longNumbers!.at(-2)!);
         i = end - 1;
         continue;

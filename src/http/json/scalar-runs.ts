@@ -51,7 +51,13 @@ export class ScalarRuns {
 }
 
 /** True if a number of a run is too large. The first one that a double may not hold exactly is added to `firstLong`. */
-export function readRun(view: Bytes, start: number, end: number, firstLong: number[] | null): boolean {
+export function readRun(
+  view: Bytes,
+  characters: string,
+  start: number,
+  end: number,
+  firstLong: number[] | null,
+): boolean {
   const { bytes } = view;
   let isLarge = false;
   let known = start;
@@ -60,6 +66,14 @@ export function readRun(view: Bytes, start: number, end: number, firstLong: numb
     if (!isInNumber(bytes[i]!)) continue;
     let first = i;
     while (first > known && isInNumber(bytes[first - 1]!)) first--;
+    if (step === largeNumber) {
+      // A run ends with a comma.
+      const next = characters.indexOf(",", i);
+      if (next - first < largeNumber) {
+        known = i = next;
+        continue;
+      }
+    }
     const last = numberEnd(view, first, i);
     isLarge ||= last < 0;
     // Behind a second point, which makes the document invalid, it is less than before.
