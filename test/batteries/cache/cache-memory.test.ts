@@ -12,19 +12,19 @@ const file = fileURLToPath(new URL("./fixtures/fill-cache.ts", import.meta.url))
  */
 const count = Number(process.env["STOA_CACHE_REQUESTS"] ?? 28_998);
 
-const furtherScenarios = [
+const scenarios: [name: string, scenario: string][] = [
+  ["short addresses", "small"],
+  ["responses that are not stored, under long addresses", "refused"],
+  ["responses with four tags of their own", "tagged"],
+];
+const furtherScenarios: typeof scenarios = [
   ["different paths", "paths"],
   ["responses that vary by a field", "varied"],
   ["changes of long addresses", "changed"],
-] as const;
+];
 
 describe("the memory of a cache of 16 MiB", patient, () => {
-  it.each([
-    ["short addresses", "small"],
-    ["responses that are not stored, under long addresses", "refused"],
-    ["responses with four tags of their own", "tagged"],
-    ...(isLong ? furtherScenarios : []),
-  ])(
+  it.each(isLong ? [...scenarios, ...furtherScenarios] : scenarios)(
     "The memory of a cache of 16 MiB stays below 1.3 times that with %s",
     { timeout: 1_800_000 },
     async (_name, scenario) => {
