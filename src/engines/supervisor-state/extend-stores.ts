@@ -25,12 +25,13 @@ export function extendStores(host: Host, link: SupervisorLink, onUse: () => void
       return (made ??= make(given));
     };
   };
-  const memory = sharedMemory();
   const counts = once(() => {
+    const memory = sharedMemory();
     const messages = new SupervisedRateLimitStore(link, memory !== null);
     return memory === null ? messages : new SharedRateLimitStore(memory, messages);
   });
   const circuits = once(() => {
+    const memory = sharedMemory();
     const messages = new SupervisedBreakerStore(link);
     return memory === null ? messages : new SharedBreakerStore(memory, messages);
   });
