@@ -68,6 +68,9 @@ interface ChecksOutcome {
   readonly checks: Readonly<Record<string, CheckOutcome>>;
 }
 
+/** Milliseconds that a probe waits for a check that cannot make it fail: balancers give a probe up after a second or two. */
+const optionalPatience = 500;
+
 /** Runs the checks of a probe, or all of them, in parallel. Takes no longer than the longest timeout. */
 async function runChecks(
   registered: Iterable<RegisteredCheck>,
@@ -76,15 +79,17 @@ async function runChecks(
   settings: CheckSettings,
 ): Promise<ChecksOutcome> {
   const asked = [...registered].filter(({ on }) => probe === null || on.includes(probe));
-  const outcomes = await Promise.all(asked.map((check) => runCheck(check, settings)));
+  const isOptional = ({ critical, name }: RegisteredCheck): boolean => !critical || optional.includes(name);
+  const patienceFor = (check: RegisteredCheck): number | undefined =>
+    probe !== null && isOptional(check) ? optionalPatience : undefined;
+  const outcomes = await Promise.all(asked.map((check) => runCheck(check, settings, patienceFor(check))));
   // Names are the application's; `__proto__` is a name like any other.
   const checks: Record<string, CheckOutcome> = Object.create(null);
   let status: HealthStatus = "UP";
-  for (const [i, { name, critical }] of asked.entries()) {
+  for (const [i, check] of asked.entries()) {
     const outcome = outcomes[i]!;
-    checks[name] = outcome;
-    const isOptional = !critical || optional.includes(name);
-    status = worse(status, outcome.status === "DOWN" && isOptional ? "DEGRADED" : outcome.status);
+    checks[check.name] = outcome;
+    status = worse(status, outcome.status === "DOWN" && isOptional(check) ? "DEGRADED" : outcome.status);
   }
   return { status, checks };
 }

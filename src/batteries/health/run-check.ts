@@ -7,12 +7,19 @@ import type { CheckOutcome, CheckSettings, HealthResult, HealthStatus, Registere
 
 const runs = new WeakMap<RegisteredCheck, CheckRuns>();
 
-/** Runs a check, unless it runs already or has been run just now. Never rejects, never hangs. */
-export function runCheck(check: RegisteredCheck, settings: CheckSettings): Promise<CheckOutcome> {
+/**
+ * Runs a check, unless it runs already or has been run just now. Never rejects, never hangs. With `patience`, milliseconds, it
+ * resolves to the last outcome if the check takes longer than that.
+ */
+export function runCheck(check: RegisteredCheck, settings: CheckSettings, patience?: number): Promise<CheckOutcome> {
   let known = runs.get(check);
   if (known === undefined) runs.set(check, (known = new CheckRuns(check)));
-  return known.run(settings);
+  const outcome = known.run(settings);
+  const { last } = known;
+  return patience === undefined ? outcome : within(outcome, patience, () => last ?? notKnown);
 }
+
+const notKnown: CheckOutcome = { status: "DOWN", duration_ms: 0, message: "it has not answered yet" };
 
 /** State that one run of a check leaves to the next. */
 class CheckRuns {
@@ -21,6 +28,10 @@ class CheckRuns {
   #status: HealthStatus = "UP";
 
   constructor(private readonly registered: RegisteredCheck) {}
+
+  get last(): CheckOutcome | undefined {
+    return this.#last?.outcome;
+  }
 
   run(settings: CheckSettings): Promise<CheckOutcome> {
     const last = this.#last;

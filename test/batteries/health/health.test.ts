@@ -236,6 +236,25 @@ describe("checks", () => {
     expect(told).toBeInstanceOf(Error);
   });
 
+  it("A probe shows the last result of an optional check that takes long, and does not wait for it", async () => {
+    const app = quietApp().enableHealthChecks({ optional: ["broker"] });
+    let hangs = true;
+    const replies: (() => void)[] = [];
+    const check = () => (hangs ? new Promise<void>((resolve) => replies.push(resolve)) : undefined);
+    app.healthCheck("broker", check, { timeout: 600 });
+    const shown = async () => {
+      const { code, report } = await ask(app, "/health/ready");
+      return [code, report.status, report.checks["broker"]!.status];
+    };
+    expect(await shown()).toEqual([200, "DEGRADED", "DOWN"]);
+    hangs = false;
+    for (const reply of replies) reply();
+    expect(await shown()).toEqual([200, "UP", "UP"]);
+    hangs = true;
+    expect(await shown()).toEqual([200, "UP", "UP"]);
+    for (const reply of replies) reply();
+  });
+
   it("Health checks run concurrently", async () => {
     const app = quietApp().enableHealthChecks();
     const here: string[] = [];
