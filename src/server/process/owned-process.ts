@@ -24,7 +24,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   let serving = false;
   // Without its watchdog, if the system allows no thread, the process still serves.
   const watching = watch(plan, link).catch(() => null);
-  if (link && link.routes !== null) await recordRoutes(target, link.routes, link.refused);
+  const routes = link && link.routes !== null ? await recordRoutes(target, link.routes, link.refused) : () => "";
   const starting: Promise<Service> = watching.then(() => link?.alone()).then(() => serve(target, plan));
 
   const end = async (code: number, why: "told" | "replaced" | "crashed" | "lost"): Promise<void> => {
@@ -45,7 +45,8 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   const onCrash = (error: unknown, origin: string): void => {
     const survives = origin === "unhandledRejection" && serving && plan.unhandledRejections === "log";
     const effect = serving ? "the process drains and exits" : "the start ends, and the process exits";
-    logCrash(target, error, origin, survives ? "a promise was rejected and nobody handled it" : effect);
+    const what = origin === "unhandledRejection" ? "unhandled rejection" : `uncaught exception${routes()}`;
+    logCrash(target, error, what, survives ? "a promise was rejected and nobody handled it" : effect);
     if (!survives) void end(1, "crashed");
   };
 
@@ -92,13 +93,15 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
   }
 }
 
-async function recordRoutes(target: RunTarget, file: number, refused: readonly string[]): Promise<void> {
-  const { RouteRecorder } = await import("./running-routes.js");
+/** Resolves to what tells the routes that run. */
+async function recordRoutes(target: RunTarget, file: number, refused: readonly string[]): Promise<() => string> {
+  const { RouteRecorder, whileItRan } = await import("./running-routes.js");
   const recorder = new RouteRecorder(file, refused);
   workerChannel.subscribe(refusedTopic, (data) => {
     if (Array.isArray(data)) recorder.refuse(data);
   });
   target.watchRoutes?.(recorder);
+  return () => whileItRan(recorder.running);
 }
 
 /** Watches the event loop, and in a worker the supervisor too. The reloader watches over its child itself. */
@@ -160,11 +163,10 @@ function shutdownSeconds({ shutdownTimeout }: RunPlan, link: ParentLink | null):
   return link === null ? shutdownTimeout : shutdownTimeout - Math.min(0.5, shutdownTimeout / 10);
 }
 
-function logCrash(target: RunTarget, error: unknown, origin: string, effect: string): void {
-  const message = origin === "unhandledRejection" ? "unhandled rejection" : "uncaught exception";
+function logCrash(target: RunTarget, error: unknown, what: string, effect: string): void {
   try {
-    target.logger.error(`${message}: ${effect}`, { error });
+    target.logger.error(`${what}: ${effect}`, { error });
   } catch {
-    process.stderr.write(`stoa: ${message}\n`);
+    process.stderr.write(`stoa: ${what}\n`);
   }
 }

@@ -36,6 +36,10 @@ export class RouteRecorder implements RouteWatch {
     this.#refused = new Set(refused);
   }
 
+  get running(): RunningRoutes {
+    return { last: this.#last || null, inFlight: [...this.#inFlight.keys()] };
+  }
+
   refuse(routes: readonly string[]): void {
     this.#refused.clear();
     for (const route of routes) this.#refused.add(route);
@@ -89,6 +93,13 @@ export class RouteRecorder implements RouteWatch {
       // A full disk costs the name of the route, not the request.
     }
   }
+}
+
+/** The routes as the end of a sentence; empty if no request has begun. */
+export function whileItRan({ last, inFlight }: RunningRoutes): string {
+  if (last === null) return "";
+  const others = inFlight.filter((route) => route !== last);
+  return ` while it ran ${last}${others.length > 0 ? ` (in flight: ${others.join(", ")})` : ""}`;
 }
 
 /** A new file for the routes of one worker; null if the system has no place for it. */

@@ -15,7 +15,7 @@ import { CrashLoop, longestPause } from "./crash-loop.js";
 import { RefusedRoutes } from "./deadly-routes.js";
 import { machineId } from "./machine.js";
 import { childEnvironment, isChildMessage, type ParentMessage } from "./parent-link.js";
-import { openRoutesFile, routesDescriptor, takeRoutes } from "./running-routes.js";
+import { openRoutesFile, routesDescriptor, takeRoutes, whileItRan } from "./running-routes.js";
 import { SharedListeners } from "./shared-listeners.js";
 import { createSharedMemory, memoryDescriptor, type SharedMemory, supervisorOwner } from "./shared-memory.js";
 import { exitCodeOf, onHangup, onStopSignal, survivesBrokenOutput, suspendStopSignals } from "./signals.js";
@@ -253,13 +253,10 @@ class Supervisor {
     // stop says so first, and `process.exit()` in a handler has the same code.
     const told = signal === "SIGTERM" || signal === "SIGINT";
     const how = signal ? `was ended by ${signal}` : `exited with code ${code}`;
-    const { last, inFlight } = takeRoutes(charge.routes);
-    const others = inFlight.filter((route) => route !== last);
-    const during =
-      last === null ? "" : ` while it ran ${last}${others.length > 0 ? ` (in flight: ${others.join(", ")})` : ""}`;
+    const routes = takeRoutes(charge.routes);
     if (!this.#stopping) {
-      if (!told && !charge.replaced) this.#refused.blame({ last, inFlight });
-      this.#replace(charge, told ? how : `${how}${during}`, told ? together : 0);
+      if (!told && !charge.replaced) this.#refused.blame(routes);
+      this.#replace(charge, told ? how : how + whileItRan(routes), told ? together : 0);
     } else if (!told && code !== 0) this.#clean = false;
     // Else each worker would keep all those before it.
     if (charge.replaces && !this.#charges.has(charge.replaces)) charge.replaces = null;

@@ -183,6 +183,12 @@ describe("a server whose workers die", patient, () => {
     await program.shows(/was ended by SIGKILL while it ran GET \/pid \(in flight: GET \/slow\)/);
   });
 
+  it("The log names the routes that a worker ran when an error was not caught", async () => {
+    const program = new Program({ args: ["--workers", "2"] });
+    await get(`${await program.url()}/throw`).catch(() => {});
+    await program.shows(/"uncaught exception while it ran GET \/throw: the process drains and exits"/);
+  });
+
   it("A worker that a handler ends with code 0 died of it: its route is named", async () => {
     const program = new Program({ args: ["--workers", "2"] });
     await get(`${await program.url()}/exit`).catch(() => {});
