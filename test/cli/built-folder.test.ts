@@ -1,7 +1,12 @@
 import { readdir } from "node:fs/promises";
 import ts from "typescript";
 import { expect, it } from "vitest";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
 import { Project } from "./project.js";
+
+const embeddedUrl = "pglite:./data";
+const empty = emptyDatabases(service("postgres"), embeddedUrl);
 
 const sources = {
   "stoa.config": `import { defineConfig } from "stoa/migrations";
@@ -37,7 +42,7 @@ it("An image with the compiled files alone migrates, seeds and lists routes with
   for (const [name, text] of Object.entries(sources)) {
     await project.write(`dist/${name}.js`, ts.transpileModule(text, { compilerOptions }).outputText);
   }
-  const env = { DATABASE_URL: "pglite:./data" };
+  const env = { DATABASE_URL: await empty() };
   const stoa = async (...args: string[]): Promise<string> => {
     const run = await project.stoa(args, env);
     expect(run).toMatchObject({ code: 0 });
@@ -48,8 +53,9 @@ it("An image with the compiled files alone migrates, seeds and lists routes with
   expect(await stoa("migrate", "make", "--check")).toContain("the migrations lead to the models");
   expect(await stoa("db", "seed")).toContain("seeded by dist/src/seed.js");
   expect(await stoa("routes")).toContain("/books");
-  // Where the program has it, which takes the same address from the environment.
-  expect((await readdir(project.folder)).sort()).toEqual(["data", "dist", "node_modules", "package.json"]);
+  // Data is where the program has it, which takes the same address from the environment.
+  const data = env.DATABASE_URL === embeddedUrl ? ["data"] : [];
+  expect((await readdir(project.folder)).sort()).toEqual([...data, "dist", "node_modules", "package.json"]);
 });
 
 it("Sources in the folder win over what was compiled from them", async () => {

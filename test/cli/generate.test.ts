@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
+import { emptyDatabases } from "../engines/db/engines.js";
+import { service } from "../support/service.js";
 import { Project } from "./project.js";
 
 beforeAll(() => ensureBuilt(), 120_000);
@@ -9,15 +11,16 @@ beforeAll(() => ensureBuilt(), 120_000);
 /** Each starts many processes, which load TypeScript. */
 const slow = { timeout: 600_000 };
 
-const config = `import { defineConfig } from "stoa/migrations";
-export default defineConfig({ app: "./src/app.ts", models: "./src/models.ts", database: "pglite:./data" });`;
+const empty = emptyDatabases(service("postgres"), "pglite:./data");
+const configWith = (database: string): string => `import { defineConfig } from "stoa/migrations";
+export default defineConfig({ app: "./src/app.ts", models: "./src/models.ts", database: "${database}" });`;
 /** As the command says after each file. */
-const app = `import { App } from "stoa";
+const appWith = (database: string): string => `import { App } from "stoa";
 import { orderLineRoutes } from "./order-line-routes.js";
 import { refundSaga } from "./refund-saga.js";
 import { sendInvoiceJob } from "./send-invoice-job.js";
 export const app: App = new App();
-app.enableDatabase("pglite:./data");
+app.enableDatabase("${database}");
 app.enableSaga();
 app.registerBlueprint(orderLineRoutes());
 export const sendInvoice = sendInvoiceJob(app);
@@ -26,12 +29,15 @@ app.onEvent("shutdown", () => console.log("stopped"));`;
 
 describe("stoa generate and stoa shell", slow, () => {
   it("Generated files are those of one application, which the shell starts without listening", async () => {
-    const project = await Project.create(
-      { "stoa.config.ts": config, "src/models.ts": 'export * from "./order-line-model.js";', "src/app.ts": app },
-      ["tsx", "@electric-sql", "zod"],
-    );
+    const database = await empty();
+    const files = {
+      "stoa.config.ts": configWith(database),
+      "src/models.ts": 'export * from "./order-line-model.js";',
+      "src/app.ts": appWith(database),
+    };
+    const project = await Project.create(files, ["tsx", "@electric-sql", "zod"]);
     const generate = async (...args: string[]): Promise<string> => {
-      const run = await project.stoa(["generate", ...args]);
+      const run = await project.run(["generate", ...args]);
       expect(run).toMatchObject({ code: 0 });
       return run.stdout;
     };

@@ -14,10 +14,10 @@ describe("stoa", patient, () => {
     expect(help.stdout).toContain("Usage: stoa COMMAND [options]");
     expect(help.stdout).toMatch(/\n {2}migrate +bring the database/);
     expect(await project.stoa(["--version"])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: "" });
-    const group = await project.stoa(["migrate", "--help"]);
+    const group = await project.run(["migrate", "--help"]);
     for (const name of ["make", "up", "down", "status", "sql", "squash", "inspect", "diff"]) {
       expect(group.stdout).toMatch(new RegExp(`\\n {2}${name} `));
-      const command = await project.stoa(["migrate", name, "--help"]);
+      const command = await project.run(["migrate", name, "--help"]);
       expect(command).toMatchObject({ code: 0, stderr: "" });
       expect(command.stdout).toContain(`Usage: stoa migrate ${name} [options]`);
     }
@@ -60,7 +60,7 @@ describe("stoa", patient, () => {
     [["migrate", "inspect", "--language", "py"], 1, /^stoa: --language must be ts or js, not "py"\n$/],
   ] as const)("The stoa command fails with one clear line: %j", async (args, code, stderr) => {
     const project = await Project.create();
-    const run = await project.stoa(args);
+    const run = await project.run(args);
     expect(run.stderr).toMatch(stderr);
     expect(run.code).toBe(code);
   });

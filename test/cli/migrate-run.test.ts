@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
-import { makeDatabase } from "../engines/db/engines.js";
+import { emptyDatabases, makeDatabase } from "../engines/db/engines.js";
 import { patient, until } from "../server/process/program.js";
 import { service } from "../support/service.js";
 import { Project } from "./project.js";
@@ -241,6 +241,22 @@ export default migration({ dependsOn: ["0002_b"], operations: [op.addColumn("b",
   });
 });
 
+describe("stoa migrate with options in the config", patient, () => {
+  const empty = emptyDatabases(server, "pglite:./data");
+
+  it("The migrations that were applied are recorded in the table of the option migrationsTable", async () => {
+    const database = await empty();
+    const project = await Project.create({
+      ...two,
+      "stoa.config.ts": `export default { database: "${database}", migrationsTable: "applied" };`,
+    });
+    expect((await project.run(["migrate", "up"])).stdout).toContain("applied 0002_b");
+    expect((await project.run(["migrate", "status"])).stdout).toContain("all are applied");
+    await project.write("stoa.config.ts", `export default { database: "${database}" };`);
+    expect((await project.run(["migrate", "status"])).stdout).toContain("2 of 2 to apply");
+  });
+});
+
 describe("stoa migrate on an embedded database", patient, () => {
   it("The command migrate works on an embedded database in the folder of the config", async () => {
     const project = await Project.create({
@@ -251,17 +267,6 @@ export default defineConfig({ database: "pglite:./data", migrations: "./migratio
     });
     expect((await project.run(["migrate", "up", "0001_a"])).code).toBe(0);
     expect((await project.run(["migrate", "status"])).stdout).toMatch(/^\[x\] 0001_a .*\n\[ \] 0002_b\n1 of 2/);
-  });
-
-  it("The migrations that were applied are recorded in the table of the option migrationsTable", async () => {
-    const project = await Project.create({
-      ...two,
-      "stoa.config.ts": `export default { database: "pglite:./data", migrationsTable: "applied" };`,
-    });
-    expect((await project.run(["migrate", "up"])).stdout).toContain("applied 0002_b");
-    expect((await project.run(["migrate", "status"])).stdout).toContain("all are applied");
-    await project.write("stoa.config.ts", 'export default { database: "pglite:./data" };');
-    expect((await project.run(["migrate", "status"])).stdout).toContain("2 of 2 to apply");
   });
 
   it("A killed run on an embedded database leaves nothing half applied", async () => {

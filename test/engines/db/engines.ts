@@ -26,11 +26,13 @@ export function bothEngines(server: string | undefined): readonly TestEngine[] {
  * For files that need databases of their own, whichever engine: each call makes an empty one. An embedded one takes a second of
  * CPU time to open, so that they are on the server where there is one, and embedded without it or with `--all`.
  */
-export function emptyDatabases(server: string | undefined): () => Promise<string> {
+export function emptyDatabases(server: string | undefined, embeddedUrl = "pglite:"): () => Promise<string> {
   const made: { drop(): Promise<void> }[] = [];
   afterAll(() => Promise.all(made.map(({ drop }) => drop())));
   return async () => {
-    const database = await engines(server)[0]!.make();
+    const [engine] = engines(server);
+    if (engine === embedded) return embeddedUrl;
+    const database = await engine!.make();
     made.push(database);
     return database.url;
   };
