@@ -7,7 +7,7 @@ import { seeded } from "../mutate.js";
 import { onEachEngine, start } from "../support.js";
 
 const connections = 200;
-const inAll = process.env["STOA_LONG"] === "1" ? 1_000_000 : 20_000;
+const inAll = process.env["STOA_LONG"] === "1" ? 1_000_000 : 10_000;
 /** Requests that leave in one write. */
 const together = 5;
 
