@@ -96,7 +96,7 @@ export default defineConfig({
     // The SDK of SQS says in each process that it will leave Node 20.
     env: { PGCONNECT_TIMEOUT: "60", AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     // More than the cores of a small machine: many tests wait for a process or a broker most of the time.
-    maxWorkers: 6,
+    maxWorkers: 4,
     sequence: { sequencer: LongFirst },
     coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "html"] },
     server: { deps: { external: [/\/dist-mirror\//] } },

@@ -141,6 +141,7 @@ describe("hedging by a service config", () => {
       yield { text: "b" };
     }
     expect((await client.collect(words())).text).toBe("a b from 1");
+    await expect.poll(() => seen.cancelled).toEqual(["0"]);
     seen.cancelled = [];
     const received: unknown[] = [];
     for await (const { text, number } of client.count({})) {

@@ -16,6 +16,7 @@ export const CONTINUATION = 9;
 export const END_STREAM = 1;
 export const ACK = 1;
 export const END_HEADERS = 4;
+export const PADDED = 8;
 
 export const ENHANCE_YOUR_CALM = 11;
 export const CANCEL = 8;
