@@ -145,11 +145,14 @@ export class ListNumbers {
       // Behind the comma.
       start = skipBlank(source, skipBlank(source, this.#end) + 1);
     }
-    this.#end = start === 0 ? 0 : tokenEnd(source, start);
-    if (start === 0 || item === null) return item;
+    if (start === 0) {
+      this.#end = 0;
+      return item;
+    }
     const first = source[start] === minus ? start + 1 : start;
     let end = first;
     while (isInNumber(source[end]!)) end++;
+    this.#end = tokenEnd(source, end);
     return end - first < longNumber ? item : new NumberText(this.#text(start, this.#end));
   }
 
