@@ -15,12 +15,14 @@ const running = new Set();
 
 /**
  * Runs a program to its end and resolves to its exit code and, unless the output is inherited, what it printed. Never
- * rejects for a program that fails; the code says so.
+ * rejects for a program that fails; the code says so. With `onMessage` it can send messages to this process.
  */
-export function run(command, args, { cwd = root, env = process.env, inherit = false, timeout = 0 } = {}) {
+export function run(command, args, { cwd = root, env = process.env, inherit = false, timeout = 0, onMessage } = {}) {
   return new Promise((resolve) => {
     const output = inherit ? "inherit" : "pipe";
-    const child = spawn(command, args, { cwd, env, timeout, stdio: ["ignore", output, output] });
+    const stdio = ["ignore", output, output, ...(onMessage ? ["ipc"] : [])];
+    const child = spawn(command, args, { cwd, env, timeout, stdio });
+    if (onMessage) child.on("message", onMessage);
     let text = "";
     child.stdout?.setEncoding("utf8").on("data", (chunk) => (text += chunk));
     child.stderr?.setEncoding("utf8").on("data", (chunk) => (text += chunk));

@@ -12,6 +12,7 @@ import { bin, exitCodeOf, onOrphaned, root, runNode, signalRunning } from "./pro
 import { neededServices, startServices } from "./services/index.mjs";
 import { ensureBuilt, ensureInstalled } from "./setup.mjs";
 import { endMarked, mark } from "./testing/leftovers.mjs";
+import { ProgressLines } from "./testing/progress-lines.mjs";
 
 const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
@@ -109,19 +110,36 @@ async function types() {
 
 async function tests(services) {
   const env = { ...process.env, ...services };
-  const { code, results } = await runVitest(env, isWhole ? ["--project=!types"] : vitestArguments);
+  if (!isWhole) return addRun(await runVitest(env, vitestArguments));
+  // Some files compute all the time, others wait for programs and brokers most of it: side by side, no core is idle.
+  const lines = new ProgressLines();
+  const runs = await Promise.all(
+    [
+      ["--project=shared", "--maxWorkers=2"],
+      [...["alone", "programs", "writing", "replacing"].map((name) => `--project=${name}`), "--maxWorkers=3"],
+    ].map((args, index) => {
+      const onMessage = ({ line, counts }) => (counts ? lines.update(index, counts) : lines.say(line));
+      return runVitest(env, args, { inherit: false, onMessage });
+    }),
+  );
+  lines.end();
+  for (const { output } of runs) console.log(output);
+  for (const run of runs) addRun(run);
+}
+
+function addRun({ code, results }) {
   const failedBefore = total.failed;
   addResults(results);
   // An error outside of any test, or no file found for a filter: only the exit code tells.
   if (code !== 0 && total.failed === failedBefore) total.failed++;
 }
 
-async function runVitest(env, args, { inherit = true } = {}) {
+async function runVitest(env, args, { inherit = true, onMessage } = {}) {
   const file = join(await mkdtemp(join(reportFolder, "run-")), "result.json");
   const progress = join(root, "scripts/testing/progress.mjs");
   const shown = isWhole ? [`--reporter=${progress}`, "--reporter=minimal"] : ["--reporter=default"];
   const reporters = [...shown, "--reporter=json", `--outputFile.json=${file}`];
-  const { code, output } = await runNode(bin.vitest, ["run", ...reporters, ...args], { env, inherit });
+  const { code, output } = await runNode(bin.vitest, ["run", ...reporters, ...args], { env, inherit, onMessage });
   const results = await readFile(file, "utf8").then(JSON.parse, () => ({ testResults: [] }));
   if (process.env.STOA_TEST_TIMES) await reportTimes(results);
   return { code, output, results };

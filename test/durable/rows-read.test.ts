@@ -15,7 +15,7 @@ import { isLong } from "../support/long.js";
 import { service } from "../support/service.js";
 
 const server = service("postgres");
-const waiting = isLong ? 1_000_000 : 200_000;
+const waiting = isLong ? 1_000_000 : 100_000;
 
 interface Plan {
   readonly "Node Type": string;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bin, root, runNode } from "../../scripts/process.mjs";
 import { endMarked, mark, markedProcesses } from "../../scripts/testing/leftovers.mjs";
-import { progressLine } from "../../scripts/testing/progress.mjs";
+import { progressLine } from "../../scripts/testing/progress-lines.mjs";
 import { isLong } from "../support/long.js";
 
 describe("processes that outlive a test run", () => {
@@ -29,23 +29,14 @@ describe("processes that outlive a test run", () => {
 
 describe("progress of a test run", () => {
   it("A line tells the time, what is done, and an estimate of the rest", () => {
-    expect(
-      progressLine({
-        files: 100,
-        done: 20,
-        part: 0.2,
-        tests: 412,
-        failed: 1,
-        seconds: 65,
-        running: new Set(["a", "b"]),
-      }),
-    ).toBe("1:05  20 of 100 files, 412 tests, 1 failed, about 4:20 left");
-    expect(progressLine({ files: 100, done: 0, part: 0, tests: 0, failed: 0, seconds: 3, running: new Set() })).toBe(
-      "0:03  0 of 100 files, 0 tests, 0 failed",
-    );
-    expect(
-      progressLine({ files: 9, done: 8, part: 0.5, tests: 1, failed: 0, seconds: 2, running: new Set(["a"]) }),
-    ).toBe("0:02  8 of 9 files, 1 tests, 0 failed, about 0:02 left: a");
+    const counts = { files: 60, done: 15, weight: 80, weightDone: 10, tests: 400, failed: 1, running: ["a", "b"] };
+    const other = { files: 40, done: 5, weight: 20, weightDone: 10, tests: 12, failed: 0, running: ["c"] };
+    expect(progressLine([counts, other], 65)).toBe("1:05  20 of 100 files, 412 tests, 1 failed, about 4:20 left");
+    const none = { files: 100, done: 0, weight: 100, weightDone: 0, tests: 0, failed: 0, running: [] };
+    expect(progressLine([none], 3)).toBe("0:03  0 of 100 files, 0 tests, 0 failed");
+    expect(progressLine([], 3)).toBe("0:03  0 of 0 files, 0 tests, 0 failed");
+    const last = { files: 9, done: 8, weight: 2, weightDone: 1, tests: 1, failed: 0, running: ["a"] };
+    expect(progressLine([last], 2)).toBe("0:02  8 of 9 files, 1 tests, 0 failed, about 0:02 left: a");
   });
 
   it.runIf(isLong)("A test that blocks its process ends the process and not the run, and is named", async () => {

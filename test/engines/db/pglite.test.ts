@@ -188,7 +188,7 @@ describe("an embedded database", () => {
       await promisify(execFile)("cp", ["-a", left("once the first files are written"), left("with other files")]);
     });
 
-    const tested = isLong ? Object.keys(moments) : ["once the lock is taken", "once most files are written"];
+    const tested = isLong ? Object.keys(moments) : ["once most files are written"];
     it.each(tested)(
       "A kill during the first start lets the next start work and leave no other files: %s",
       async (moment) => {

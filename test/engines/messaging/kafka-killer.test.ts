@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createKafkaBroker } from "stoa/messaging";
 import { describe, expect, it } from "vitest";
 import { compiled } from "../../support/compiled.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { connected, uniqueTopic, until } from "./harness.js";
 import type { KillerSettings } from "./killer-program.js";
@@ -15,7 +16,7 @@ const program = fileURLToPath(new URL("./killer-program.ts", import.meta.url));
 describe.skipIf(!address)("A message that kills its process", () => {
   // At once: nearly all of their time is the time after which Kafka takes a killed process for dead.
   it.concurrent.for([
-    { title: "handled one by one", more: {} },
+    ...(isLong ? [{ title: "handled one by one", more: {} }] : []),
     { title: "of a transactional consumer in batches", more: { transactional: true, batch: 10 } },
   ])(
     "A message of Kafka that kills its process is a dead letter after 'maxDeliveries', and takes no other along: $title",

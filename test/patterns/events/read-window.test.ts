@@ -6,7 +6,7 @@ import { totals } from "./totals.js";
 
 const server = service("postgres");
 /** More than the first three reads look at: 10,000, 20,000 and 40,000. */
-const count = isLong ? 200_000 : 100_000;
+const count = isLong ? 200_000 : 80_000;
 
 describe.skipIf(!server)(`an event of a rare type behind ${count} others`, { timeout: 240_000 }, () => {
   let place: Place;

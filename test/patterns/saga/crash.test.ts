@@ -15,7 +15,7 @@ import { type Compiled, compiled } from "../compiled.js";
 const server = service("postgres");
 const patient = { timeout: 120_000, interval: 50 };
 /** Both sagas together have about 150 chances to be killed. The long mode takes each of them. */
-const chances = isLong ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 17, 34, 68];
+const chances = isLong ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 34];
 /** The effects of a saga that is completed. */
 const effectsOfAll = 12;
 
