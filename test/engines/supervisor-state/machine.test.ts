@@ -225,13 +225,25 @@ describe("a worker that is killed, with shared memory where it can be had", pati
     if (withoutNative === undefined) expect(machine.program.report()).not.toContain("the store of the circuit");
   });
 
+  it("A half-open circuit admits a request again when the worker that tested it was killed", async () => {
+    expect((await machine.get("/probed?fail")).status).toBe(500);
+    const statuses = new Set<number>();
+    await until(async () => {
+      const reply = await machine.get("/probed?die").catch(() => null);
+      if (reply !== null) statuses.add(reply.status);
+      return reply === null;
+    });
+    expect([...statuses].filter((status) => status !== 503)).toEqual([]);
+    await until(async () => (await machine.get("/probed").catch(() => null))?.status === 200);
+  });
+
   it("The server logs no error but the deaths of the workers that were killed, and ends with code 0", async () => {
     await machine.pids();
     machine.program.child.kill("SIGTERM");
     expect(await machine.program.exited).toEqual({ code: 0, signal: null });
     const lines = machine.program.report().split("\n");
     const others = lines
-      .filter((line) => !/was ended by SIGKILL|"GET \/(fails|mends|breaks) failed/.test(line))
+      .filter((line) => !/was ended by SIGKILL|"GET \/(fails|mends|breaks|probed) failed/.test(line))
       .join("\n");
     expect(others).not.toMatch(/has its own|"level":"error"/);
   });
