@@ -116,7 +116,7 @@ async function tests(services) {
   const runs = await Promise.all(
     [
       ["--project=shared", "--maxWorkers=2"],
-      [...["alone", "programs", "writing", "replacing"].map((name) => `--project=${name}`), "--maxWorkers=3"],
+      [...["alone", "programs", "writing", "replacing"].map((name) => `--project=${name}`), "--maxWorkers=2"],
     ].map((args, index) => {
       const onMessage = ({ line, counts }) => (counts ? lines.update(index, counts) : lines.say(line));
       return runVitest(env, args, { inherit: false, onMessage });
