@@ -113,13 +113,12 @@ async function tests(services) {
   if (!isWhole) return addRun(await runVitest(env, vitestArguments));
   // Some files compute all the time, others wait for programs and brokers most of it: side by side, no core is idle.
   const lines = new ProgressLines();
+  const halves = [["shared"], ["alone", "programs", "writing", "replacing"]];
   const runs = await Promise.all(
-    [
-      ["--project=shared", "--maxWorkers=2"],
-      [...["alone", "programs", "writing", "replacing"].map((name) => `--project=${name}`), "--maxWorkers=2"],
-    ].map((args, index) => {
+    halves.map((projects, index) => {
       const onMessage = ({ line, counts }) => (counts ? lines.update(index, counts) : lines.say(line));
-      return runVitest(env, args, { inherit: false, onMessage });
+      const args = projects.map((name) => `--project=${name}`);
+      return runVitest({ ...env, VITEST_MAX_WORKERS: "2" }, args, { inherit: false, onMessage });
     }),
   );
   lines.end();

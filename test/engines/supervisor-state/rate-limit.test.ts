@@ -43,7 +43,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 
 describe("a limit that workers share", () => {
   it("A message with strange values is refused at once, and a large number of a limit costs nothing at the end", () => {
-    const service = new RateLimitService();
+    const service = new RateLimitService(null, () => 1000);
     const worker = { ask: async () => undefined, tell: () => {} } as never;
     const policy = { name: "app", kind: "sliding_window", windowMs: hour, maxKeys: 10 } as const;
     const index = 4_294_967_294;
