@@ -88,7 +88,7 @@ export default defineConfig({
   },
   test: {
     // Only a fault reaches these: a machine that is busy or slow does not.
-    testTimeout: 180_000,
+    testTimeout: process.env["STOA_LONG"] === "1" ? 900_000 : 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 150_000 } },
     setupFiles: ["test/support/patience.ts"],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ensureBuilt } from "../../scripts/setup.mjs";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
+import type { StoaConfig } from "../../src/migrations/config.js";
 import { emptyDatabases, makeDatabase } from "../engines/db/engines.js";
 import { patient, until } from "../server/process/program.js";
 import { service } from "../support/service.js";
@@ -246,9 +247,10 @@ describe("stoa migrate with options in the config", patient, () => {
 
   it("The migrations that were applied are recorded in the table of the option migrationsTable", async () => {
     const database = await empty();
+    const config: StoaConfig = { database, migrationsTable: "applied" };
     const project = await Project.create({
       ...two,
-      "stoa.config.ts": `export default { database: "${database}", migrationsTable: "applied" };`,
+      "stoa.config.ts": `export default ${JSON.stringify(config)};`,
     });
     expect((await project.run(["migrate", "up"])).stdout).toContain("applied 0002_b");
     expect((await project.run(["migrate", "status"])).stdout).toContain("all are applied");

@@ -14,6 +14,8 @@ import { wireTable } from "./table-broker.js";
 
 const server = service("postgres");
 const patient = { timeout: 120_000, interval: 50 };
+/** For thousands of messages. */
+const veryPatient = { timeout: 900_000, interval: 200 };
 
 interface Worker {
   readonly child: ChildProcess;
@@ -69,7 +71,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
       [from, to],
     );
   const emptied = () =>
-    vi.waitFor(async () => expect(await db.fetchval("select count(*)::int from stoa.outbox")).toBe(0), patient);
+    vi.waitFor(async () => expect(await db.fetchval("select count(*)::int from stoa.outbox")).toBe(0), veryPatient);
   const sent = () =>
     db.fetch<{ sender: number; key: string; n: number }>(
       "select sender, key, (body::json ->> 'n')::int as n from wire order by wire.n",
@@ -123,7 +125,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
     const ledger = await db.fetchval<number>("select count(*)::int from ledger");
     await vi.waitFor(async () => {
       expect(await db.fetchval("select count(*)::int from wire where not acked")).toBe(0);
-    }, patient);
+    }, veryPatient);
     expect(ledger).toBeGreaterThan(100);
     const missing =
       "select count(*)::int from ledger l where not exists (select from effects e where e.key = l.key and e.n = l.n)";

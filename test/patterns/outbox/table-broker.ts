@@ -8,10 +8,11 @@ import type {
   OutgoingRecord,
 } from "../../../src/engines/messaging/broker.js";
 
-/** The table that stands for the broker. A row is delivered again if nobody has acknowledged it within a second. */
+/** The table that stands for the broker. A row is delivered again if nobody has acknowledged it within five seconds. */
 export const wireTable = `create table wire (
   n bigint generated always as identity primary key, sender int not null, topic text not null, id text not null, key text,
-  headers json not null, body text not null, acked boolean not null default false, claimed_until timestamptz not null default '-infinity')`;
+  headers json not null, body text not null, acked boolean not null default false, claimed_until timestamptz not null default '-infinity');
+  create index on wire (n) where not acked`;
 
 interface WireRow {
   readonly n: number;
@@ -65,7 +66,7 @@ export class TableBroker implements Broker {
     const poll = async (): Promise<void> => {
       while (open) {
         const rows = await this.#db!.fetch<WireRow>(
-          `update wire set claimed_until = clock_timestamp() + interval '1 second' where n in (
+          `update wire set claimed_until = clock_timestamp() + interval '5 seconds' where n in (
              select n from wire where topic = $1 and not acked and claimed_until < clock_timestamp()
              order by n limit $2 for update skip locked) returning n, id, key, headers, body`,
           [topic, prefetch],

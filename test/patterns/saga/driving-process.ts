@@ -15,7 +15,7 @@ const app = new App();
 app.logger = quiet;
 app
   .enableDatabase({ url, poolSize: 5 })
-  .enableSaga({ lease: "400ms", poll: "50ms", backoff: "1ms", maxRetries: 1000, timeoutMs: 0 });
+  .enableSaga({ lease: "400ms", poll: "50ms", backoff: "1ms", maxRetries: 1000, maxLost: 1000, timeoutMs: 0 });
 
 async function effect({ key, sagaId }: StepContext<unknown, unknown>, amount: number): Promise<number> {
   mayDie();
