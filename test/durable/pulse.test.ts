@@ -4,7 +4,7 @@ import { type PulseMember, pulseOf, watched } from "../../src/durable/pulse.js";
 import type { Database } from "../../src/engines/db/database.js";
 import { openDatabase } from "../../src/engines/db/open-database.js";
 import type { Logger } from "../../src/kit/logger.js";
-import { makeDatabase } from "../engines/db/engines.js";
+import { makeDatabase, makeRole } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
 import { service } from "../support/service.js";
 
@@ -22,13 +22,13 @@ describe.skipIf(!server)("the pulse of a process", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     ({ url, drop } = await makeDatabase(server!));
     db = await openDatabase(url);
+    await makeRole(db, "password");
     await db.script(`create schema stoa; ${silentTables("stoa")}
-      do $$ begin create role password login password 'secret'; exception when duplicate_object then
-        alter role password password 'secret'; end $$;
       grant usage on schema stoa to password; grant all on stoa.silent_workers to password;`);
   });
   afterAll(async () => {
-    await db.script("drop owned by password; drop role password");
+    // The role is one for all databases of the server: other files use it at the same time.
+    await db.script("drop owned by password");
     await db.close();
     await drop();
   });
@@ -53,9 +53,9 @@ describe.skipIf(!server)("the pulse of a process", { timeout: 120_000 }, () => {
 
   it.each([
     ["without a password", "app", "sslmode=disable"],
-    ["with a password", "password:secret", "sslmode=disable"],
-    ["with a password over TLS", "password:secret", "sslmode=require"],
-    ["with a password bound to TLS", "password:secret", "sslmode=require&channel_binding=require"],
+    ["with a password", "password:hunter2", "sslmode=disable"],
+    ["with a password over TLS", "password:hunter2", "sslmode=require"],
+    ["with a password bound to TLS", "password:hunter2", "sslmode=require&channel_binding=require"],
   ])("A thread connects %s and says that the process is silent", async (name, user, options) => {
     const own = await openDatabase(as(`${user}:`, options));
     const leave = await pulseOf(own, quiet).join(member(name));
