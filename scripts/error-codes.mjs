@@ -21,6 +21,7 @@ export function errorCodes(folder = join(root, "src")) {
   for (const name of readdirSync(folder, { recursive: true })) {
     if (!name.endsWith(".ts")) continue;
     const text = readFileSync(join(folder, name), "utf8");
+    if (!/"[A-Z][A-Z0-9_]+"|\berrorTable\b/.test(text)) continue;
     const add = (code) => {
       if (form.test(code) && !foreign.test(code)) found.set(code, (found.get(code) ?? new Set()).add(name));
     };

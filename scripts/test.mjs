@@ -5,14 +5,15 @@
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensurePacked } from "./pack.mjs";
 import { bin, exitCodeOf, onOrphaned, root, runNode, signalRunning } from "./process.mjs";
 import { neededServices, startServices } from "./services/index.mjs";
 import { ensureBuilt, ensureInstalled } from "./setup.mjs";
+import { leaveAuthoritiesToNpm } from "./testing/authorities.mjs";
 import { endMarked, mark } from "./testing/leftovers.mjs";
 import { ProgressLines } from "./testing/progress-lines.mjs";
+import { makeTemporaryFolder } from "./testing/temporary.mjs";
 
 const checks = [
   ["format and lint", () => runNode(bin.biome, ["check", ".", "--error-on-warnings"])],
@@ -31,7 +32,7 @@ const run = `${process.pid}-${Date.now()}`;
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
-const reportFolder = await mkdtemp(join(tmpdir(), "stoa-test-"));
+const temporary = await makeTemporaryFolder({ all });
 let interrupted;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => interrupt(signal));
 onOrphaned(() => interrupt("SIGTERM"));
@@ -39,6 +40,8 @@ onOrphaned(() => interrupt("SIGTERM"));
 await check("packages", () => ensureInstalled());
 if (total.failed === 0) {
   process.env[mark] = run;
+  process.env.TMPDIR = temporary;
+  leaveAuthoritiesToNpm(process.env, temporary);
   const loops = busy ? [1, 2].map(() => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })) : [];
   const [services] = await Promise.all([requestedServices(), check("build", isWhole ? buildAndPack : ensureBuilt)]);
   // No test needs the types or the checks, and tests that wait leave a core to them.
@@ -53,7 +56,7 @@ if (total.failed === 0) {
   reportMissing(services.unavailable);
 }
 for (const { pid, command } of endMarked(run)) console.log(`ended a process that was left: ${pid} ${command}`);
-await rm(reportFolder, { recursive: true, force: true });
+await rm(temporary, { recursive: true, force: true });
 if (failures.length > 0) console.log(`\n${failures.join("\n\n")}\n`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(interrupted ? exitCodeOf(interrupted) : total.failed > 0 ? 1 : 0);
@@ -118,7 +121,7 @@ async function tests(services) {
     halves.map((projects, index) => {
       const onMessage = ({ line, counts }) => (counts ? lines.update(index, counts) : lines.say(line));
       const args = projects.map((name) => `--project=${name}`);
-      return runVitest({ ...env, VITEST_MAX_WORKERS: "2" }, args, { inherit: false, onMessage });
+      return runVitest({ ...env, VITEST_MAX_WORKERS: "3" }, args, { inherit: false, onMessage });
     }),
   );
   lines.end();
@@ -134,7 +137,7 @@ function addRun({ code, results }) {
 }
 
 async function runVitest(env, args, { inherit = true, onMessage } = {}) {
-  const file = join(await mkdtemp(join(reportFolder, "run-")), "result.json");
+  const file = join(await mkdtemp(join(temporary, "run-")), "result.json");
   const progress = join(root, "scripts/testing/progress.mjs");
   const shown = isWhole ? [`--reporter=${progress}`, "--reporter=minimal"] : ["--reporter=default"];
   const reporters = [...shown, "--reporter=json", `--outputFile.json=${file}`];

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished, vi } from "vitest";
@@ -10,7 +10,8 @@ import { get, onEachEngine, start } from "../support.js";
 
 // More than the system holds for a client that does not read.
 const content = randomBytes(32_000_000);
-const folder = mkdtempSync(join(tmpdir(), "stoa-files-"));
+// On a disk: what is in memory alone, as /tmp may be, is read.
+const folder = mkdtempSync(join(existsSync("/var/tmp") ? "/var/tmp" : tmpdir(), "stoa-files-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 onEachEngine("files on the native transport with %s", (factory, engine, opened) => {
