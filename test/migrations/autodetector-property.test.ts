@@ -5,7 +5,7 @@ import { detectChanges } from "../../src/migrations/autodetector.js";
 import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
 import { engines } from "../engines/db/engines.js";
 import { isLong } from "../support/long.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 import { service } from "../support/service.js";
 import { fingerprint } from "./fingerprint.js";
 import { randomState } from "./random-states.js";
@@ -32,7 +32,7 @@ describe("the changes between any two schemas", () => {
         expect(operations.reduce((state, operation) => operation.apply(state), from)).toEqual(to);
         expect(detectChanges(to, { state: to })).toEqual({ operations: [], questions: [] });
       }),
-      { numRuns: isLong ? 300 : 100 },
+      { numRuns: runs(300) },
     );
   });
 

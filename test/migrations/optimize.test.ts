@@ -4,7 +4,7 @@ import type { Operation } from "../../src/migrations/operation.js";
 import { op } from "../../src/migrations/operations.js";
 import { optimize } from "../../src/migrations/optimize.js";
 import { emptyState, type SchemaState } from "../../src/orm/schema/state.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 import { randomState } from "./random-states.js";
 
 const id = { type: "integer", identity: true } as const;
@@ -202,7 +202,7 @@ describe("optimized operations", () => {
         expect(statesAtSql(optimized)).toEqual(statesAtSql(operations));
         expect(applied(optimized)).toEqual(state);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

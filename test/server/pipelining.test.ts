@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { ListenAddress, Transport } from "../../src/server/transport.js";
-import fc from "../support/properties.js";
+import fc, { runs } from "../support/properties.js";
 import { endingsOnNode, modelOnNode } from "./differences.js";
 import {
   endings,
@@ -42,13 +42,12 @@ const schedules: fc.Arbitrary<Schedule> = fc.record({
 const warnings: unknown[] = [];
 process.on("warning", (warning) => warnings.push(warning));
 
-const times = process.env["STOA_LONG"] === "1" ? 5 : 1;
-const runs: Readonly<Record<string, number>> = {
-  net: 600 * times,
-  node: 200 * times,
-  http2: 100 * times,
-  epoll: 150 * times,
-  io_uring: 150 * times,
+const cases: Readonly<Record<string, number>> = {
+  net: runs(1500),
+  node: runs(500),
+  http2: runs(250),
+  epoll: runs(400),
+  io_uring: runs(400),
 };
 
 describe.each(transports)("sequences of requests on the %s transport", (name, factory) => {
@@ -79,7 +78,7 @@ describe.each(transports)("sequences of requests on the %s transport", (name, fa
         expect(responses).toEqual(name === "node" ? modelOnNode(model, responses) : model);
         if (name !== "node") expect(over).toBe(true);
       }),
-      { numRuns: runs[name]! },
+      { numRuns: cases[name]! },
     );
     expect(server().errors).toEqual([]);
     expect(warnings).toEqual([]);

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CompiledOperation, type TextResult } from "../../../src/apis/graphql/execute/compile.js";
 import { DocumentPlan } from "../../../src/apis/graphql/execute/document-plan.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 import { randomOperation, randomSchema } from "./random-operations.js";
 
 const rules = specifiedRules.filter((rule) => rule !== NoUnusedVariablesRule);
@@ -103,10 +103,10 @@ describe("compiled execution", () => {
         await turn();
         expect(unhandled).toBe(0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
-    expect(valid).toBeGreaterThan(150);
-    expect(failed).toBeGreaterThan(50);
+    expect(valid).toBeGreaterThan(runs(150));
+    expect(failed).toBeGreaterThan(runs(50));
   });
 
   it("A resolver that changes its arguments does not change those of other fields or executions", () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RateLimiter } from "../../../src/batteries/rate-limit/store.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 import type { PairedWorker } from "./pair.js";
 import { limiting, nextName, ways } from "./shared.js";
 
@@ -118,7 +118,7 @@ describe("a shared limit while time passes", () => {
           const { allowed, remaining } = await run.survivor.take("client", limit);
           expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.allowed.length);
         }),
-        { numRuns: 40 },
+        { numRuns: runs(40) },
       );
     },
   );
@@ -146,7 +146,7 @@ describe("a shared limit while time passes", () => {
           expect(remaining + (allowed ? 1 : 0)).toBe(limit - run.spent);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -174,7 +174,7 @@ describe("a shared limit while time passes", () => {
         const limit = 100_000;
         expect((await run.survivor.take("client", limit)).remaining).toBe(limit - 1 - run.allowed.length);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -195,7 +195,7 @@ describe("a shared limit while time passes", () => {
           expect(excess(run.allowed, kind, windowMs, limit)).toBe(null);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 });

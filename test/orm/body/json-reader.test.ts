@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findForbidden, maxJsonDepth } from "../../../src/http/json/json-scan.js";
 import { ListNumbers, NumberText, toNumberText } from "../../../src/orm/body/exact-numbers.js";
 import { readJsonBody } from "../../../src/orm/body/json-body.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 
 /** Numbers at the borders of what a double holds, and of its range. */
 const digits = fc.stringMatching(/^[1-9]\d{0,24}$/);
@@ -170,9 +170,9 @@ describe("the reader of JSON bodies", () => {
         if (depth || key || half || body.overflow !== number) return false;
         return isDeepStrictEqual(shown(body.value, body.source), expected.value);
       }),
-      { numRuns: 2500 },
+      { numRuns: runs(2500) },
     );
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs(50));
   });
 
   it("A long list keeps the digits of its numbers beside short numbers, nulls, words and texts", () => {

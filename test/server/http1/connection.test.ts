@@ -21,7 +21,7 @@ import { maxHeld } from "../../../src/server/http1/request-reader.js";
 import { FieldLines, PreparedHeads } from "../../../src/server/http1/response-head.js";
 import { defaultLimits } from "../../../src/server/limits.js";
 import type { Dispatch } from "../../../src/server/transport.js";
-import fc from "../../support/properties.js";
+import fc, { runs } from "../../support/properties.js";
 import { endings, modelDispatch, requests, turn } from "../exchange-model.js";
 import { get, parseResponses } from "../support.js";
 
@@ -236,7 +236,7 @@ describe("the phase of a connection", () => {
           expect(host.unread.used).toBe(0);
         },
       ),
-      { numRuns: process.env["STOA_LONG"] === "1" ? 3000 : 1000 },
+      { numRuns: runs(3000) },
     );
     expect([...seen].sort()).toEqual([FRESH, IDLE, HEAD, REQUEST, SKIPPING, BEHIND, LINGERING, CLOSED]);
   });
