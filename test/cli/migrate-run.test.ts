@@ -6,6 +6,7 @@ import { openDatabase } from "../../src/engines/db/open-database.js";
 import type { StoaConfig } from "../../src/migrations/config.js";
 import { emptyDatabases, makeDatabase } from "../engines/db/engines.js";
 import { patient, until } from "../server/process/program.js";
+import { isLong } from "../support/long.js";
 import { service } from "../support/service.js";
 import { Project } from "./project.js";
 
@@ -271,7 +272,7 @@ export default defineConfig({ database: "pglite:./data", migrations: "./migratio
     expect((await project.run(["migrate", "status"])).stdout).toMatch(/^\[x\] 0001_a .*\n\[ \] 0002_b\n1 of 2/);
   });
 
-  it("A killed run on an embedded database leaves nothing half applied", async () => {
+  it.runIf(isLong)("A killed run on an embedded database leaves nothing half applied", async () => {
     const hold =
       "op.run(async function hold() { if (process.env.HOLD) await new Promise((done) => setTimeout(done, 600_000)); }),";
     const project = await Project.create({ ...two, "migrations/0003_c.ts": makes("c", ["0002_b"], hold) });

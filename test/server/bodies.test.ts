@@ -287,7 +287,7 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
   });
 
   it("A client that ends its side during a pipelined body gets 400 after the earlier response", async () => {
-    let release = (_response: Response) => {};
+    let release: ((response: Response) => void) | undefined;
     const { client } = await start(factory, (request) => {
       if (request.method === "POST") return reader(1000)(request);
       return new Promise<Response>((resolve) => {
@@ -295,9 +295,10 @@ describe.each(transports)("a client that leaves in the middle of a body on the %
       });
     });
     const connection = await client(get("/") + post("Content-Length: 100\r\n", "hello"));
+    await expect.poll(() => release).toBeDefined();
     connection.socket.end();
     await settle(50);
-    release(new Response("first"));
+    release!(new Response("first"));
     expect(parseResponses(await connection.readToEnd()).map((response) => response.status)).toEqual([200, 400]);
   });
 

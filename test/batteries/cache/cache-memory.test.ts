@@ -7,10 +7,10 @@ import { ask } from "./cached-app.js";
 
 const file = fileURLToPath(new URL("./fixtures/fill-cache.ts", import.meta.url));
 /**
- * STOA_CACHE_REQUESTS=999000 for the long run. Together with the 1000 of the warm-up, the default is just short of a
+ * STOA_CACHE_REQUESTS=999000 for the long run. Together with the 1000 of the warm-up, the others are just short of a
  * multiple of 10,000, at which a map may be cleared.
  */
-const count = Number(process.env["STOA_CACHE_REQUESTS"] ?? 28_998);
+const count = Number(process.env["STOA_CACHE_REQUESTS"] ?? (isLong ? 28_998 : 8_998));
 
 const scenarios: [name: string, scenario: string][] = [
   ["short addresses", "small"],

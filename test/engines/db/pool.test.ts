@@ -204,16 +204,25 @@ describe.skipIf(server === "")("the pool", () => {
     const db = await open({ poolSize: 4 });
     await db.execute("create table widened (n int)");
     const texts = ["select * from widened", "select * from widened where n = 1", "table widened"];
-    const inTransaction = (retry?: number) =>
+    const inTransaction = (retry?: number, meet = async () => {}) =>
       db.transaction(
         async (tx) => {
           for (const text of texts) await tx.fetch(text);
-          await tx.fetch("select pg_sleep(0.05)");
+          await meet();
         },
         retry === undefined ? {} : { retry },
       );
-    const onAll = () => Promise.all([1, 2, 3, 4].map(() => inTransaction()));
-    // Each transaction has a connection of its own: all of them have the statements prepared.
+    /** Each transaction has a connection of its own until all have run their statements. */
+    const onAll = () => {
+      let begun = 0;
+      let end = () => {};
+      const all = new Promise<void>((resolve) => (end = resolve));
+      const meet = () => {
+        if (++begun === 4) end();
+        return all;
+      };
+      return Promise.all([1, 2, 3, 4].map(() => inTransaction(undefined, meet)));
+    };
     await onAll();
     await db.script("alter table widened add column a int");
     await expect(inTransaction()).rejects.toMatchObject({ name: "OperationalError", sqlstate: "0A000" });

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { startKafka } from "../../../scripts/services/kafka.mjs";
 import { freePort } from "../../../scripts/services/ports.mjs";
 import { shortened } from "../../../src/engines/messaging/kafka/group/progress.js";
+import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
 import { connected, gate, uniqueTopic, until } from "./harness.js";
 
@@ -23,7 +24,7 @@ it("Metadata is cut at its list of messages, or left out", () => {
 });
 
 describe.skipIf(!service("kafka"))("A broker of Kafka with a low offset.metadata.max.bytes", () => {
-  it.each([100, 20])(
+  it.each(isLong ? [100, 20] : [100])(
     "Messages done behind one that takes long are committed (%i bytes)",
     async (bytes) => {
       const folder = await mkdtemp(join(tmpdir(), "stoa-kafka-"));

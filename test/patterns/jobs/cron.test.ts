@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { every, parseCron } from "../../../src/patterns/jobs/cron.js";
+import { isLong } from "../../support/long.js";
 
 describe("schedules", () => {
   const next = (text: string, after: string): string => parseCron(text).next(new Date(after)).toISOString();
@@ -59,7 +60,7 @@ describe("schedules in a time zone", () => {
     expect(found).toEqual(expected.map((time) => `${time}:00.000Z`));
   });
 
-  it.each(["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"])(
+  it.each([...(isLong ? ["Europe/Zurich", "America/New_York"] : []), "Australia/Lord_Howe"])(
     "Through a year in %s each time comes once, or as often as its hour passes",
     (zone) => {
       const [begin, end, minute] = [Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1), 60_000];

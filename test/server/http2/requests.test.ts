@@ -239,7 +239,7 @@ describe("a request of HTTP/2", () => {
     }
     client.send(get(9, "/after"));
     expect(await client.ended(9)).toBe(0);
-    vi.runAllTimers();
+    vi.runOnlyPendingTimers();
     await new Promise(setImmediate);
     expect(paths).toEqual(["/after"]);
     client.socket.destroy();

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { RunOptions } from "../../../src/server/run-options.js";
 import { compiled } from "../../support/compiled.js";
+import { isLong } from "../../support/long.js";
 import { get, Program, type ProgramOptions, patient, until } from "./program.js";
 
 /** Compiled once: with every restart tsx would compile the sources again. */
@@ -49,7 +50,7 @@ const answers = (url: string, text: string): Promise<void> =>
 
 describe("reload", patient, () => {
   // tsx runs this project as CommonJS, and loads modules that are imported later a second time.
-  it.each([{ args: ["--transport", "node"] }, { args: ["--http2"] }])(
+  it.each([...(isLong ? [{ args: ["--transport", "node"] }] : []), { args: ["--http2"] }])(
     "Reload keeps the address with a transport that is loaded later: $args",
     async ({ args }) => {
       const project = new Project();
