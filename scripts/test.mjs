@@ -37,24 +37,27 @@ let interrupted;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => interrupt(signal));
 onOrphaned(() => interrupt("SIGTERM"));
 
+process.env[mark] = run;
+process.env.TMPDIR = temporary;
+leaveAuthoritiesToNpm(process.env, temporary);
+const loops = busy ? [1, 2].map(() => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })) : [];
+// Services need no packages: what a new machine lacks of both is fetched at the same time.
+const starting = requestedServices();
 await check("packages", () => ensureInstalled());
-if (total.failed === 0) {
-  process.env[mark] = run;
-  process.env.TMPDIR = temporary;
-  leaveAuthoritiesToNpm(process.env, temporary);
-  const loops = busy ? [1, 2].map(() => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })) : [];
-  const [services] = await Promise.all([requestedServices(), check("build", isWhole ? buildAndPack : ensureBuilt)]);
-  // No test needs the types or the checks, and tests that wait leave a core to them.
-  const checked = isWhole ? [check("types", types), runChecks()] : [];
-  try {
+if (total.failed === 0) await check("build", isWhole ? buildAndPack : ensureBuilt);
+const services = await starting;
+try {
+  if (total.failed === 0) {
+    // No test needs the types or the checks, and tests that wait leave a core to them.
+    const checked = isWhole ? [check("types", types), runChecks()] : [];
     if (!interrupted) await tests(services.env);
-  } finally {
     await Promise.all(checked);
-    await services.stop();
-    for (const loop of loops) loop.kill("SIGKILL");
   }
-  reportMissing(services.unavailable);
+} finally {
+  await services.stop();
+  for (const loop of loops) loop.kill("SIGKILL");
 }
+reportMissing(services.unavailable);
 for (const { pid, command } of endMarked(run)) console.log(`ended a process that was left: ${pid} ${command}`);
 await rm(temporary, { recursive: true, force: true });
 if (failures.length > 0) console.log(`\n${failures.join("\n\n")}\n`);
