@@ -1,3 +1,5 @@
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { IncomingRecord } from "./broker.js";
 import { groupBy } from "./group-by.js";
 import { countIn, frameworkHeaders, withoutOwn } from "./headers.js";
@@ -43,16 +45,19 @@ export interface DeadLetterGroup {
   readonly last: Date;
 }
 
-/** A choice of dead letters; all fields given must fit. */
-export interface DeadLetterFilter {
-  readonly ids?: readonly string[];
-  readonly failure?: string;
-  readonly group?: string;
+const filterOptions = options("a filter of dead letters", {
+  /** Ids of the messages. */
+  ids: option(is.strings),
+  /** The failure, as `failures()` tells it. */
+  failure: option(is.string),
+  /** The consumer group that failed. */
+  group: option(is.string),
   /** The most that are looked at. Default 1000. */
-  readonly limit?: number;
-}
+  limit: option(is.integer(1), 1000),
+});
 
-const defaultLimit = 1000;
+/** A choice of dead letters; all fields given must fit. */
+export interface DeadLetterFilter extends OptionsOf<typeof filterOptions.fields> {}
 
 /** Looks into the dead letters of a topic, sends them back or discards them. */
 export class DeadLetters {
@@ -116,14 +121,15 @@ export class DeadLetters {
   }
 
   async #visit(
-    given: Topic<never, unknown> | string,
-    filter: DeadLetterFilter,
+    name: Topic<never, unknown> | string,
+    given: DeadLetterFilter,
     visit: (letter: DeadLetter, record: IncomingRecord) => Promise<"keep" | "remove">,
   ): Promise<number> {
-    const topic = asTopic(given);
+    const topic = asTopic(name);
+    const filter = filterOptions.read([given]);
     const { broker } = this.#brokerOf(topic);
     let removed = 0;
-    await broker.browse(deadTopicOf(topic.name), filter.limit ?? defaultLimit, async (record) => {
+    await broker.browse(deadTopicOf(topic.name), filter.limit, async (record) => {
       const letter = letterOf(record, topic.name);
       if (!fits(letter, filter)) return "keep";
       const verdict = await visit(letter, record);

@@ -132,6 +132,18 @@ describe("Dead letters", () => {
     expect(await client.deadLetters.discard("t")).toBe(2);
   });
 
+  it("A filter with a misspelt name discards nothing", async () => {
+    const hub = new MemoryHub();
+    const { client } = await opened(hub);
+    hub.append(recordOf("t.dead"));
+    const misspelt = { failures: "unknown: " } as object;
+    await expect(client.deadLetters.discard("t", misspelt)).rejects.toThrow(
+      "unknown option 'failures' in a filter of dead letters; did you mean 'failure'?",
+    );
+    await expect(client.deadLetters.discard("t", { limit: 0 })).rejects.toThrow("must be an integer of at least 1");
+    expect(await client.deadLetters.list("t")).toHaveLength(1);
+  });
+
   it("Times and topics that another program wrote into a dead letter do not keep it from being listed and sent back", async () => {
     const hub = new MemoryHub();
     const { client } = await opened(hub);
