@@ -3,6 +3,7 @@ import { Request } from "../http/request.js";
 import { snakeCase } from "../kit/names.js";
 import { show } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
+import { ownRouteOptions } from "../routing/options.js";
 import { features } from "./features.js";
 
 /** The members that every request has: a feature cannot take their names. */
@@ -13,6 +14,9 @@ const builtIn = new Set([
   // Added to the prototype after this.
   ...features.flatMap(({ members }) => members.request),
 ]);
+
+/** The options of routes, which a feature cannot replace. */
+const builtInOptions = [...ownRouteOptions, ...features.flatMap(({ members }) => members.routes)];
 
 /** Checks that an application can take a feature from outside. */
 export function assertInstallable(app: object, installed: readonly Feature[], feature: Feature): void {
@@ -36,6 +40,12 @@ export function assertInstallable(app: object, installed: readonly Feature[], fe
     feature.members.request,
     (member) => builtIn.has(member) || ofOthers.has(member),
     `the feature ${name} cannot add request.`,
+  );
+  const takenOptions = new Set([...builtInOptions, ...installed.flatMap(({ members }) => members.routes)]);
+  assertFree(
+    feature.members.routes,
+    (option) => takenOptions.has(option),
+    `the feature ${name} cannot add the route option `,
   );
 }
 

@@ -102,8 +102,8 @@ export interface Feature<Face = unknown, Given extends readonly unknown[] = read
   readonly [contract]: number;
   /** The members that `App` gains, for the compiler alone. */
   readonly [face]?: Face;
-  /** The names of members that applications and requests gain. */
-  readonly members: { readonly app: readonly string[]; readonly request: readonly string[] };
+  /** The names of members that applications and requests gain, and of the options that routes gain. */
+  readonly members: { readonly [K in "app" | "request" | "routes"]: readonly string[] };
   /** Gives an application, or the prototype of all, the members in both spellings. */
   addMembers(target: object, hostOf: (app: unknown) => Host): void;
   /** Gives routes their options, and requests their members: those of all applications, or of one. */
@@ -129,6 +129,7 @@ export function feature<Face, Given extends readonly unknown[] = []>(
     members: {
       app: [setup, methods, values].flatMap((group) => Object.keys(group ?? {})),
       request: Object.keys(requestMembers),
+      routes: Object.keys(routeOptions ?? {}),
     },
     ...(review && { review }),
     ...(open && { open }),

@@ -111,6 +111,9 @@ const httpOptions: Fields = { ...commonFields, ...httpFields };
 const websocketOptions: Fields = { ...commonFields, ...socketFields };
 const blueprintOptions: Fields = { ...sharedFields };
 
+/** The names that features cannot give to their options. */
+export const ownRouteOptions: readonly string[] = Object.keys({ ...httpOptions, ...websocketOptions });
+
 /** Adds the options of a feature. */
 export function addRouteOptions(rules: RouteOptionRules): void {
   for (const [name, { check, websocket, blueprint }] of Object.entries(rules)) {

@@ -112,9 +112,29 @@ describe("installing a feature", () => {
     ["a member of another feature", feature<Greeting>({ name: "y", methods: { greet: () => "" } }), "app.greet"],
     ["a member of requests", feature<object>({ name: "z", requestMembers: { path: () => "" } }), "request.path"],
     ["one of a feature", feature<object>({ name: "s", requestMembers: { session: () => "" } }), "request.session"],
+    [
+      "an option of routes",
+      feature<object>({ name: "o", routeOptions: { timeout: { check: is.string } } }),
+      "the route option timeout",
+    ],
+    [
+      "an option that a feature adds to routes",
+      feature<object>({ name: "f", routeOptions: { cache: { check: is.string } } }),
+      "the route option cache",
+    ],
   ])("A feature whose name is taken by %s is refused", (_, clashing, member) => {
     const app = new App().install(greeting);
     expect(() => app.install(clashing as typeof greeting)).toThrow(`cannot add ${member}: the name is taken`);
+  });
+
+  it("Options of routes of two features of one application cannot have the same name", () => {
+    const routeOptions = { quota: { check: is.integer(1) } } as object;
+    const first = feature<object>({ name: "first", routeOptions });
+    const second = feature<object>({ name: "second", routeOptions });
+    expect(() => new App().install(first).install(second)).toThrow(
+      "the feature second cannot add the route option quota: the name is taken",
+    );
+    expect(() => new App().install(second)).not.toThrow();
   });
 
   it("A feature made for another version of the contract is refused with the cure", () => {
