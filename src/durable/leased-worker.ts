@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../kit/logger.js";
 import { backoff } from "../kit/time/backoff.js";
+import { Term } from "../kit/time/term.js";
 import { type FlagReader, within } from "../kit/time/within.js";
 import { Flag } from "./flag.js";
 import type { Gate } from "./gate.js";
-import { Heartbeat, Term } from "./lease.js";
+import { Heartbeat } from "./lease.js";
 import { Wake } from "./wake.js";
 
 /**

@@ -3,6 +3,7 @@ import { type OptionsOf, option, options } from "../../kit/config.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { is, show } from "../../kit/options.js";
 import { milliseconds } from "../../kit/time/duration.js";
+import { Term } from "../../kit/time/term.js";
 import { ValueError } from "../../kit/value-error.js";
 import { KvStoreError } from "./errors.js";
 import type { KvScript } from "./script.js";
@@ -82,18 +83,16 @@ export async function withLock<T>(
 class Held {
   readonly #scripts: LockScripts;
   readonly #key: string;
-  readonly #ttlMs: number;
+  readonly #term: Term;
   readonly #owner = nodeCrypto().randomUUID();
   readonly #lost = new AbortController();
-  /** The time, by this process's clock, until which nobody else can have taken the lock. */
-  #safeUntil = 0;
   #timer: NodeJS.Timeout | undefined;
   #freed = false;
 
   constructor(scripts: LockScripts, key: string, ttlMs: number) {
     this.#scripts = scripts;
     this.#key = key;
-    this.#ttlMs = ttlMs;
+    this.#term = new Term(ttlMs);
   }
 
   get signal(): AbortSignal {
@@ -104,10 +103,11 @@ class Held {
     const deadline = performance.now() + waitMs;
     for (;;) {
       signal?.throwIfAborted();
-      const start = performance.now();
+      const extended = this.#term.extend();
       const token = await this.#take();
       if (token > 0) {
-        this.#held(start);
+        extended();
+        this.#schedule(this.#term.leaseMs / 3);
         return token;
       }
       const left = deadline - performance.now();
@@ -129,7 +129,7 @@ class Held {
   async #take(): Promise<number> {
     const keys = [lockKey(this.#key), `${lockKey(this.#key)}:token`];
     try {
-      return Number(await this.#scripts.take.run(keys, [this.#owner, this.#ttlMs]));
+      return Number(await this.#scripts.take.run(keys, [this.#owner, this.#term.leaseMs]));
     } catch (error) {
       // The server may have given the lock though its reply was lost.
       void this.free();
@@ -137,30 +137,30 @@ class Held {
     }
   }
 
-  #held(since: number): void {
-    this.#safeUntil = since + this.#ttlMs;
-    this.#schedule(this.#ttlMs / 3);
-  }
-
   #schedule(pause: number): void {
     this.#timer = setTimeout(() => void this.#renew(), pause);
   }
 
   async #renew(): Promise<void> {
-    const start = performance.now();
-    const deadline = setTimeout(() => this.#lose(), Math.max(0, this.#safeUntil - start));
+    const term = this.#term;
+    const extended = term.extend();
+    const deadline = setTimeout(() => this.#lose(), Math.max(0, term.left));
     let renewed: number | null = null;
     try {
-      renewed = await this.#scripts.renew.run([lockKey(this.#key)], [this.#owner, this.#ttlMs]);
+      renewed = await this.#scripts.renew.run([lockKey(this.#key)], [this.#owner, term.leaseMs]);
     } catch {
       // Tried again until the time is up.
     }
     clearTimeout(deadline);
     if (this.#freed || this.#lost.signal.aborted) return;
-    if (renewed === 1) return this.#held(start);
-    const left = this.#safeUntil - performance.now();
-    if (renewed === 0 || left <= 0) return this.#lose();
-    this.#schedule(Math.min(left, this.#ttlMs / 10));
+    if (renewed === 1) {
+      extended();
+      this.#schedule(term.leaseMs / 3);
+    } else if (renewed === 0 || !term.held) {
+      this.#lose();
+    } else {
+      this.#schedule(Math.min(term.left, term.leaseMs / 10));
+    }
   }
 
   #lose(): void {

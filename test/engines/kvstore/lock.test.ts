@@ -1,5 +1,6 @@
 import { KvStoreError } from "stoa";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type LockScripts, withLock } from "../../../src/engines/kvstore/lock.js";
 import { service } from "../../support/service.js";
 import { testStore, until } from "./store.js";
 
@@ -81,5 +82,32 @@ describe.skipIf(!service("redis"))("locks of the key-value store", () => {
       "option 'wait' in lock() must be a duration of at least 0, not -1",
     );
     await expect(kv.lock("a", {} as never)).rejects.toThrow("lock() takes a function (lock) last");
+  });
+});
+
+it("A lock that cannot be renewed is lost when its machine has slept for longer than its time", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  let away = true;
+  const renew = vi.fn(async () => {
+    if (away) throw new Error("the store is away");
+    return 1;
+  });
+  const scripts = { take: { run: async () => 7 }, renew: { run: renew }, free: { run: async () => 1 } };
+  await withLock(scripts as unknown as LockScripts, "job", { ttl: "10m" }, async ({ signal }) => {
+    await vi.advanceTimersByTimeAsync(200_001);
+    expect([renew.mock.calls.length, signal.aborted]).toEqual([1, false]);
+    away = false;
+    await vi.advanceTimersByTimeAsync(60_001);
+    expect([renew.mock.calls.length, signal.aborted]).toEqual([2, false]);
+    away = true;
+    // The clock that only moves forward stands still while the machine sleeps.
+    const now = Date.now();
+    vi.spyOn(Date, "now").mockImplementation(() => now + 3_600_000);
+    await vi.advanceTimersByTimeAsync(200_001);
+    expect(signal.reason).toMatchObject({ code: "LOCK_LOST" });
   });
 });
