@@ -77,7 +77,7 @@ export class EventWorkers {
       const working = (): string[] => [...this.#runners].filter((runner) => runner.working).map(nameOf);
       this.#leave = await pulseOf(this.db, this.logger).join({ schema, leaseMs, owner: this.#owner, running: working });
     }
-    await Promise.all([...this.#projections.values()].map((manager) => manager.prepared));
+    await Promise.all([...this.#projections.values()].map((manager) => manager.prepare()));
   }
 
   subscribe(settings: SubscriptionSettings): EventSubscription {

@@ -62,6 +62,22 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
     },
   );
 
+  it("A projection whose tables could not be created is tried again", async () => {
+    const own = await makePlace(kind, server);
+    onTestFinished(() => own.drop());
+    const { eventStore } = await own.start({});
+    const { position } = await eventStore.append("order-late", item("a", 1));
+    let failures = 2;
+    const late = totals("late_totals", {
+      create: async (tx, tables) => {
+        await tx.execute(sql`create table ${tables["late_totals"]} (stream text primary key, total int, events int)`);
+        if (failures-- > 0) throw new Error("the connection is lost");
+      },
+    });
+    eventStore.project(late);
+    expect(await eventStore.waitFor(late, position, { timeoutMs: 20_000 })).toBe(true);
+  });
+
   it("A projection keeps its tables up to date, each event once, and is built again beside them", async () => {
     const { eventStore } = app;
     await eventStore.append("order-1", [item("a", 1), { type: "OrderPlaced", data: { customer: "x" } }, item("b", 2)]);

@@ -49,9 +49,8 @@ export class ProjectionManager {
   /** Milliseconds that transactions may be idle, by subscription, after a handler took longer. */
   readonly #idleLimits = new Map<string, number>();
   readonly #wake = new Wake();
-  /** Resolves when the tables exist. */
-  readonly prepared: Promise<void>;
   readonly #running: Promise<void>;
+  #prepared: Promise<void> | null = null;
   #closed = false;
   /** True if shards are spread over workers. */
   #isShared = false;
@@ -62,9 +61,16 @@ export class ProjectionManager {
   ) {
     this.#builds = new ProjectionBuilds(projection, around.db, around.schema);
     this.#share = new Share(`projection:${projection.name}@${projection.version}`, around);
-    this.prepared = this.#builds.prepare();
-    this.prepared.catch(() => {});
     this.#running = this.#run();
+  }
+
+  /** Resolves when the tables exist. A failed attempt is repeated by the next call. */
+  prepare(): Promise<void> {
+    this.#prepared ??= this.#builds.prepare().catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
   }
 
   /** Begins a new build beside the one that serves; one that is being made is begun again. */
@@ -119,7 +125,7 @@ export class ProjectionManager {
     const off = this.around.storage.onChange(this.#wake.wake);
     while (!this.#closed) {
       try {
-        await this.prepared;
+        await this.prepare();
         const row = await this.#builds.row();
         if (this.#isShared || (row !== null && Math.max(row.live_shards, row.build_shards) > 1)) {
           await this.#share.refresh();
