@@ -85,7 +85,8 @@ describe.skipIf(server === "")("transactions that collide", () => {
       expect(await Account.objects.get({ id: made.id! })).toMatchObject({ name: `new ${value}` });
     };
     await Promise.all([collide([1, 2], 11), collide([2, 1], 12)]);
-    expect(runs).toBe(3);
+    // The one that gave way runs again; it may meet the other one a second time.
+    expect(runs).toBeGreaterThanOrEqual(3);
     const [first, second] = await Account.objects.filter({ id__lte: 2 }).flat("balance");
     expect([11, 12]).toContain(first);
     expect(second).toBe(first);
