@@ -253,7 +253,7 @@ export class AppHost extends StoreRegistry implements Host, RunTarget, RouteSink
   async #compile(): Promise<void> {
     const { debug, requestTimeout, validateLimit } = this.#settings;
     for (const label of this.unmade.labels()) {
-      this.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
+      this.logger.warn(`${label} is decorated but not registered: create an instance of its class before the start`);
     }
     this.#prepareMiddleware();
     await this.warnOfLocalStores(this);

@@ -200,7 +200,7 @@ export class Request<Params extends object = Record<string, string>> {
 
   /** A logger that adds the method, the path, the id and, with telemetry, the trace id of the request to each line. */
   get log(): Logger {
-    if (!this.host) throw new Error("request.log is there once an application has the request");
+    if (!this.host) throw new Error("request.log is available once an application handles the request");
     if (this.#log === null) {
       const fields = { request_id: this.id, method: this.method, path: this.path, ...this.#logFields };
       const { serverSpan } = this;

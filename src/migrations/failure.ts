@@ -76,7 +76,7 @@ function halfway(planned: PlannedMigration, interrupted: Interrupted | null): st
   const flag = direction === "up" ? `up --fake --to ${migration.name}` : "down --fake";
   return (
     `It runs without a transaction; ${what}${partly}. ` +
-    `Remove the cause and run it again, it goes on where it stopped; or do the rest by hand and record that with \`stoa migrate ${flag}\``
+    `Remove the cause and run it again: it continues where it stopped. Or do the rest by hand and record that with \`stoa migrate ${flag}\``
   );
 }
 

@@ -66,7 +66,7 @@ export function requireSound(history: History, allowDrift: boolean): void {
 }
 
 function driftError({ unfinished }: History, { name, kind }: Drift): MigrationError {
-  const way = "go on nevertheless with --allow-drift (allowDrift: true)";
+  const way = "continue anyway with --allow-drift (allowDrift: true)";
   if (kind === "missing") {
     return new MigrationError(`${name} is applied to this database, but its file is missing: bring it back, or ${way}`);
   }

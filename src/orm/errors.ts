@@ -11,7 +11,7 @@ export class DoesNotExist extends Error {
 
   /** @internal */
   get [cure](): string {
-    return "To answer 404, use getOr404() in place of get(), or orNotFound().";
+    return "To respond with 404, use getOr404() in place of get(), or orNotFound().";
   }
 }
 
@@ -20,7 +20,7 @@ export class MultipleObjectsReturned extends Error {
   override name = "MultipleObjectsReturned";
 }
 
-/** A row with a version was changed by somebody else since it was read. Nothing was written. */
+/** A row with a version was changed since it was read. Nothing was written. */
 export class StaleError extends Error {
   override name = "StaleError";
 }

@@ -72,7 +72,7 @@ export function createOnError(handlers: ExceptionHandlers, settings: ErrorSettin
       if (error.status >= 500 && !unlogged.has(error.code)) {
         const kind = pacedKind(error);
         const more = kind === undefined ? {} : paces[kind].next();
-        const text = `${request.method} ${request.path} answered ${error.status}`;
+        const text = `${request.method} ${request.path} failed with ${error.status}`;
         if (more !== null) settings.logger.warn(text, { error, ...fields, ...more });
       }
     } else if (isAbortOf(request, error)) {

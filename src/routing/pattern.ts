@@ -21,7 +21,7 @@ const typedParameter = /^\{([A-Za-z_$][\w$-]*):[^{}]*\}$/;
 const misnamedParameter = /^\{[^{}:]+(?::\*)?\}$/;
 const reserved = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Takes a pattern apart; `{id}` is one segment, `{rest:*}` everything that is left. */
+/** Takes a pattern apart; `{id}` is one segment, `{rest:*}` the rest of the path. */
 export function parsePattern(text: string): Pattern {
   if (typeof text !== "string" || !text.startsWith("/")) {
     throw new ValueError(`a path begins with '/': ${JSON.stringify(text)} does not`);

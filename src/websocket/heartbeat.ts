@@ -47,7 +47,7 @@ export class Heartbeat {
     else if (this.#isLost()) {
       // If the process was suspended, the pong waits unread: it is read before this callback.
       setImmediate(() => {
-        if (this.#waiting) this.#watched.giveUp("the peer did not answer a ping");
+        if (this.#waiting) this.#watched.giveUp("the peer did not send a pong");
       });
     }
     this.#sentBefore = this.#watched.sent;

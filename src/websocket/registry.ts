@@ -40,7 +40,7 @@ export class WebSocketRegistry {
     for (const socket of this.#open) void socket.close(code, reason);
     await within(Promise.all(this.#running), grace * 1000);
     const left = [...this.#open];
-    for (const socket of left) socket.terminate("the peer did not answer the closing");
+    for (const socket of left) socket.terminate("the peer did not send a close frame");
     await Promise.all(left.map((socket) => socket.closed));
   }
 }

@@ -347,7 +347,7 @@ describeEngines("without a transaction", server, (database) => {
     await expect(broken.migrator.up()).rejects.toThrow(
       '2, operation 2 (run SQL: select nonsense) failed: column "nonsense" does not exist. ' +
         "It runs without a transaction; carried out: operation 1 (create index a_year_idx on a, concurrently). " +
-        "Remove the cause and run it again, it goes on where it stopped; or do the rest by hand and record that with " +
+        "Remove the cause and run it again: it continues where it stopped. Or do the rest by hand and record that with " +
         "`stoa migrate up --fake --to 2`. Before it, 1 was applied",
     );
     expect((await broken.migrator.status()).map(({ state }) => state)).toEqual(["applied", "unfinished"]);
@@ -466,7 +466,7 @@ describeEngines("drift", server, (database) => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     const { migrator } = migratorOf(database().db, changed);
     const message =
-      "0002_b is applied to this database, but it was changed since: undo the change and write another migration, or go on nevertheless with --allow-drift (allowDrift: true)";
+      "0002_b is applied to this database, but it was changed since: undo the change and write another migration, or continue anyway with --allow-drift (allowDrift: true)";
     for (const run of [() => migrator.up(), () => migrator.down(), () => migrator.plan(), () => migrator.sql()]) {
       await expect(run()).rejects.toThrow(message);
     }
@@ -478,7 +478,7 @@ describeEngines("drift", server, (database) => {
   it("An applied migration whose file is missing is refused by name", async () => {
     await migratorOf(database().db, four).migrator.up({ to: "0003_c" });
     await expect(migratorOf(database().db, missing).migrator.up()).rejects.toThrow(
-      "0002_b is applied to this database, but its file is missing: bring it back, or go on nevertheless with --allow-drift",
+      "0002_b is applied to this database, but its file is missing: bring it back, or continue anyway with --allow-drift",
     );
     await migratorOf(database().db, missing, { allowDrift: true }).migrator.up();
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);

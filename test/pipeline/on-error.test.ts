@@ -99,12 +99,12 @@ describe("the log of a failed request", () => {
       request.abort(error);
       return error;
     };
-    expect(logged(late)).toEqual(["warn GET /x answered 504"]);
+    expect(logged(late)).toEqual(["warn GET /x failed with 504"]);
   });
 
   it("Requests that fail because a store is away get one line in ten seconds, and overloads get another", () => {
     const away = () => unavailable(new Error("the store is away"));
-    const line = "warn GET /x answered 503";
+    const line = "warn GET /x failed with 503";
     expect(logged(away, away, away)).toEqual([line]);
     expect(
       logged(

@@ -75,8 +75,8 @@ it("A class with decorated methods that was never instantiated is mentioned at t
   new Made();
   await app.start();
   expect(warnings).toEqual([
-    "list() for GET /books does not exist: it is decorated, and its class was never instantiated",
-    "about() for GET /about does not exist: it is decorated, and its class was never instantiated",
+    "list() for GET /books is decorated but not registered: create an instance of its class before the start",
+    "about() for GET /about is decorated but not registered: create an instance of its class before the start",
   ]);
   expect(Books.name).toBe("Books");
 });

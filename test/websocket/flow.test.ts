@@ -237,7 +237,7 @@ onEachTransport("the heartbeat", () => {
     await silent.closed();
     await eventually(() => pings >= 5 && ends.has("silent"));
     clearInterval(talking);
-    expect([...ends]).toEqual([["silent", { code: 1006, reason: "the peer did not answer a ping" }]]);
+    expect([...ends]).toEqual([["silent", { code: 1006, reason: "the peer did not send a pong" }]]);
     expect(answers.ws.readyState).toBe(1);
   });
 

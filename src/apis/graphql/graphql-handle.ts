@@ -1,6 +1,6 @@
 import { meterOf } from "../../batteries/metrics/feature.js";
-import { missingPackage } from "../../engines/db/missing-package.js";
 import type { Host } from "../../feature/host.js";
+import { missingPackage } from "../../kit/optional-package.js";
 import { ValueError } from "../../kit/value-error.js";
 import { SchemaBuilder } from "./build/schema-builder.js";
 import { GraphQLConfig } from "./config.js";

@@ -3,7 +3,7 @@
  * applications without it.
  */
 
-import { notInstalled } from "../../kit/not-installed.js";
+import { notInstalled } from "../../kit/optional-package.js";
 
 const graphql = await import("graphql").catch(notInstalled);
 

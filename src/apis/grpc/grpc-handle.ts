@@ -1,6 +1,6 @@
-import { missingPackage } from "../../engines/db/missing-package.js";
 import type { Host } from "../../feature/host.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { missingPackage } from "../../kit/optional-package.js";
 import { ValueError } from "../../kit/value-error.js";
 import { showAddress } from "./address.js";
 import type { ChannelOptions } from "./client/channel-options.js";

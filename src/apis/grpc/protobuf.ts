@@ -3,7 +3,7 @@
  * accepts applications without it. Types are imported where they are used: they leave nothing in the code.
  */
 
-import { notInstalled } from "../../kit/not-installed.js";
+import { notInstalled } from "../../kit/optional-package.js";
 
 export const {
   create,

@@ -19,7 +19,7 @@ export function runCheck(check: RegisteredCheck, settings: CheckSettings, patien
   return patience === undefined ? outcome : within(outcome, patience, () => last ?? notKnown);
 }
 
-const notKnown: CheckOutcome = { status: "DOWN", duration_ms: 0, message: "it has not answered yet" };
+const notKnown: CheckOutcome = { status: "DOWN", duration_ms: 0, message: "no result yet" };
 
 /** State that one run of a check leaves to the next. */
 class CheckRuns {
@@ -70,7 +70,7 @@ class CheckRuns {
     const { check, timeout } = this.registered;
     const abort = new AbortController();
     const late = (): never => {
-      const error = new TimeUp(`it did not answer within ${timeout} s`);
+      const error = new TimeUp(`no result within ${timeout} s`);
       abort.abort(error);
       throw error;
     };

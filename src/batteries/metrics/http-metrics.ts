@@ -46,7 +46,7 @@ export class HttpMetrics {
     return [
       {
         name: `${prefix}requests_total`,
-        help: "Requests answered, by method, status and path of the route.",
+        help: "Responses sent, by method, status and path of the route.",
         type: "counter",
         merge: "sum",
         samples: records.flatMap((record) => record.requestSamples()),
@@ -60,7 +60,7 @@ export class HttpMetrics {
       },
       {
         name: `${prefix}requests_in_flight`,
-        help: "Requests that are being answered.",
+        help: "Requests in progress.",
         type: "gauge",
         merge: "sum",
         samples: [["", this.#inFlight]],

@@ -55,7 +55,7 @@ function usualResponse(
   const empty = schema !== undefined && isNothing(schema, components);
   const code = status ?? (empty ? 204 : 200);
   const content = schema && !empty ? { content: contentOf({ schema }, components, `${hint}Response`) } : {};
-  return [code, { description: reasonPhrase(code) || "The answer.", ...content }];
+  return [code, { description: reasonPhrase(code) || "The response.", ...content }];
 }
 
 function documented(
@@ -66,7 +66,7 @@ function documented(
   errors: ErrorResponses,
   hint: string,
 ): OpenApiObject {
-  const description = given.description ?? (reasonPhrase(code) || "The answer.");
+  const description = given.description ?? (reasonPhrase(code) || "The response.");
   if ([given.schema, given.example, given.contentType].some((part) => part !== undefined)) {
     const content = contentOf(given, components, `${hint}${code}Response`);
     // Errors of the framework itself keep their own media type.

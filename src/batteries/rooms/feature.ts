@@ -1,6 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import type { Response } from "../../http/response.js";
+import { notStarted } from "../../kit/before-start.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import type { WebSocket } from "../../websocket/socket.js";
 import type { JoinOptions, StreamOptions } from "./join-options.js";
@@ -105,7 +106,5 @@ export async function startedRooms(host: Host): Promise<Rooms> {
 function roomsOf(host: Host, needs: string): Rooms {
   const { rooms, settings } = stateOf(host);
   if (rooms !== null && settings !== null) return rooms;
-  throw new Error(
-    settings === null ? `${needs} needs app.enableRooms()` : `${needs} works when the application has started`,
-  );
+  throw new Error(settings === null ? `${needs} needs app.enableRooms()` : notStarted(needs));
 }

@@ -1,6 +1,7 @@
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
 import { hostCookieName } from "../../http/fields/cookies.js";
+import { notStarted } from "../../kit/before-start.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { isPerProcess } from "../../pipeline/shared-stores.js";
 import { needsSecretOrStore, type SessionOptions, type SessionSettings, sessionSettings } from "./options.js";
@@ -81,9 +82,9 @@ export const sessionsFeature = feature<SessionsFeature>({
 });
 
 function sessionsOf(host: Host, call: string): Sessions {
-  const { sessions } = stateOf(host);
-  if (sessions === null) throw new Error(`${call} needs app.enableSessions() and a started application`);
-  return sessions;
+  const { sessions, settings } = stateOf(host);
+  if (sessions !== null) return sessions;
+  throw new Error(settings === null ? `${call} needs app.enableSessions()` : notStarted(call));
 }
 
 export function hasSessions(host: Host): boolean {

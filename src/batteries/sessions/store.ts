@@ -20,7 +20,7 @@ export interface SessionStore extends EndingSource {
   get(key: string): StoredSession | null | undefined | Promise<StoredSession | null | undefined>;
   /** Keeps a new session for so many seconds. */
   set(key: string, session: StoredSession, ttl: number): unknown;
-  /** Keeps a session that is there for so many seconds more. One that has been ended meanwhile must stay ended. */
+  /** Extends an existing session by so many seconds. A session that has ended stays ended. */
   touch(key: string, session: StoredSession, ttl: number): unknown;
   /** Ends a session. False if there was none: one that is regenerated at the same time has ended then. */
   destroy(key: string): unknown;

@@ -20,7 +20,7 @@ export const databaseOptions = {
 export const runOptions = {
   dryRun: { kind: "switch", help: "print the SQL, change nothing" },
   fake: { kind: "switch", help: "record only: what the migrations do was done by hand" },
-  allowDrift: { kind: "switch", help: "go on although an applied migration was changed, or its file is missing" },
+  allowDrift: { kind: "switch", help: "continue although an applied migration was changed or its file is missing" },
   lockTimeout: { kind: "text", value: "TIME", help: "how long to wait for another process that migrates (1m)" },
   tableLockTimeout: {
     kind: "text",

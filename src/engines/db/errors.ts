@@ -76,7 +76,9 @@ const conflicts: ReadonlySet<string | null> = new Set(["23505", "23503", "23P01"
 export class IntegrityError extends DatabaseError {
   /** @internal */
   get [cure](): string | undefined {
-    return conflicts.has(this.sqlstate) ? "To answer 409, put orConflict() of stoa/orm around the call." : undefined;
+    return conflicts.has(this.sqlstate)
+      ? "To respond with 409, put orConflict() of stoa/orm around the call."
+      : undefined;
   }
 }
 export class UniqueViolation extends IntegrityError {}

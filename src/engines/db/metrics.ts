@@ -12,7 +12,7 @@ export function statementMeter({ metrics, named, durationBuckets }: Meter): Quer
   });
   const durations = metrics
     .histogram(named("database_query_duration_seconds"), {
-      help: "Time from a call to its answer, the wait for a connection included, in seconds.",
+      help: "Time from a call to its result, including the wait for a connection, in seconds.",
       buckets: durationBuckets,
     })
     .labels({});

@@ -134,7 +134,7 @@ const pooledHint =
 
 const hints: Readonly<Record<StatementEffect, string>> = {
   transaction: "transactions are opened and ended by transaction(), not by statements",
-  session: "this statement changes the connection for whoever uses it next; run it in session(), or use `set local`",
+  session: "this statement changes the connection for its next user; run it in session(), or use `set local`",
   cursor: "cursors are for transactions: use cursor()",
 };
 

@@ -108,7 +108,7 @@ export const messagingFeature = feature<MessagingFeature>({
   async prepare(host) {
     const { messaging, definitions, unmade } = messagingState(host);
     for (const label of unmade.labels()) {
-      host.logger.warn(`${label} does not exist: it is decorated, and its class was never instantiated`);
+      host.logger.warn(`${label} is decorated but not registered: create an instance of its class before the start`);
     }
     if (messaging === null) {
       if (definitions.length === 0) return;

@@ -26,5 +26,5 @@ export function atVersion(query: Query, instance: object): Query {
 /** Throws `StaleError` if the row of a query is there, with another version. */
 export async function assertCurrent(query: Query, db: Queries | null): Promise<void> {
   if (versionColumn(query.meta) === undefined || !(await exists({ ...query, db }))) return;
-  throw new StaleError(`${query.meta.name} was changed by somebody else since it was read`);
+  throw new StaleError(`${query.meta.name} was changed since it was read`);
 }

@@ -35,7 +35,7 @@ export interface BusContext {
 /** Code around every command or query: it calls `next`, and returns its result or another one. */
 export type BusMiddleware = (context: BusContext, next: () => Promise<unknown>) => unknown;
 
-/** The services that a bus uses; null where the application has them not. */
+/** The services that a bus uses; null where they are not enabled. */
 export interface BusServices {
   readonly config: CqrsConfig;
   /** Null until the start. */

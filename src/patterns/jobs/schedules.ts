@@ -77,7 +77,7 @@ export class JobSchedules {
 
   /**
    * Adds the job of a schedule if its time has come. Of all workers one moves the time on, in the transaction that adds the
-   * job. Times that nobody was there for are one. Returns the milliseconds until the next time.
+   * job. Times missed while no worker was running are merged into one. Returns the milliseconds until the next time.
    */
   async tick(name: string, schedule: Schedule, add: (tx: Queries, at: Date) => Promise<unknown>): Promise<number> {
     return boundedTransaction(this.#db, async (tx) => {

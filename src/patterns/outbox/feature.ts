@@ -11,6 +11,7 @@ import { messagingState } from "../../engines/messaging/state.js";
 import type { Topic } from "../../engines/messaging/topic.js";
 import { feature } from "../../feature/feature.js";
 import { type Host, perHost } from "../../feature/host.js";
+import { notStarted } from "../../kit/before-start.js";
 import type { EitherSpelling } from "../../kit/names.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { PostgresInbox } from "./inbox.js";
@@ -130,9 +131,7 @@ export function outboxOf(host: Host): OutboxEngine | null {
 function faceOf(host: Host): Outbox {
   const { engine, enabled } = stateOf(host);
   if (engine === null) {
-    throw new Error(
-      enabled ? "app.outbox can be used once the application has started" : "app.outbox needs app.enableOutbox()",
-    );
+    throw new Error(enabled ? notStarted("app.outbox") : "app.outbox needs app.enableOutbox()");
   }
   const { admin } = engine;
   return {

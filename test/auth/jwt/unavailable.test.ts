@@ -22,7 +22,7 @@ describe("a store of revoked tokens that is away", () => {
     app.get("/", { guards: [Authenticated()] }, () => "in");
     const headers = { Authorization: `Bearer ${jwt.createToken({ sub: "ada" })}` };
     for (let i = 0; i < 20; i++) expect((await app.request("/", { headers })).status).toBe(503);
-    expect(lines).toEqual([{ text: "GET / answered 503", cause: reason }]);
+    expect(lines).toEqual([{ text: "GET / failed with 503", cause: reason }]);
   });
 
   it("A store that rejects one question and throws at the next leaves no rejection behind", async () => {

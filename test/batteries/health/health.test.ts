@@ -230,7 +230,7 @@ describe("checks", () => {
     const { code, report } = await ask(app, "/health/ready");
     expect(code).toBe(503);
     expect(report.checks).toMatchObject({
-      stuck: { status: "DOWN", message: "it did not answer within 0.05 s" },
+      stuck: { status: "DOWN", message: "no result within 0.05 s" },
       well: { status: "UP" },
     });
     expect(told).toBeInstanceOf(Error);

@@ -81,7 +81,7 @@ describe("the health of a database", () => {
 
     it("The health of a database is DOWN after a bounded time if all packets are dropped, and UP again afterwards", async () => {
       proxy.blackHole = true;
-      expect(await ready()).toMatchObject([503, { status: "DOWN", message: "it did not answer within 2 s" }]);
+      expect(await ready()).toMatchObject([503, { status: "DOWN", message: "no result within 2 s" }]);
       proxy.blackHole = false;
       await recovers();
     });

@@ -53,7 +53,7 @@ it("A decorated message handler whose class is never instantiated is named in a 
   void Shipping;
   await app.start();
   expect(logger.lines.map(({ message }) => message)).toContain(
-    "ship() for messages of 'orders' does not exist: it is decorated, and its class was never instantiated",
+    "ship() for messages of 'orders' is decorated but not registered: create an instance of its class before the start",
   );
   expect(() => app.onMessage("late", () => {})).toThrow("onMessage('late') comes too late");
 });

@@ -124,7 +124,7 @@ export class Writes {
     const column = versionColumn(this.exposed.model.meta);
     const current = column && (instance as Values)[column.attribute];
     if (version !== undefined && String(current) !== String(version)) {
-      throw new StaleError(`${this.exposed.model.meta.name} was changed by somebody else since it was read`);
+      throw new StaleError(`${this.exposed.model.meta.name} was changed since it was read`);
     }
     return instance;
   }

@@ -1,6 +1,6 @@
-import { missingPackage } from "../../../engines/db/missing-package.js";
 import { checkedOptions } from "../../../kit/config.js";
 import type { EitherSpelling } from "../../../kit/names.js";
+import { missingPackage } from "../../../kit/optional-package.js";
 import { is, show } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { followCalls } from "../current-call.js";

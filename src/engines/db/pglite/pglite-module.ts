@@ -1,4 +1,4 @@
-import { missingPackage } from "../missing-package.js";
+import { missingPackage } from "../../../kit/optional-package.js";
 import type { ServerError } from "../translate-error.js";
 
 /** The part of PGlite that is used. It is published; it is described here so that our types do not need the package. */

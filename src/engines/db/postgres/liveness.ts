@@ -96,7 +96,7 @@ export class Liveness {
       // A server that responds to others is only too busy for a new connection.
       const isBusy = alive === null && all.some((each) => each.server === connection.server && spoke(each));
       if (!isBusy && !alive?.has(connection)) {
-        connection.destroy(new OperationalError("the database does not answer any more", { sqlstate: "08006" }));
+        connection.destroy(new OperationalError("the database no longer responds", { sqlstate: "08006" }));
         continue;
       }
       const silence = this.#silences.get(connection);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { missingPackage } from "../missing-package.js";
+import { missingPackage } from "../../../kit/optional-package.js";
 import type { ServerError } from "../translate-error.js";
 import { assertUsable, installedVersion, pgRange } from "./pg-version.js";
 

@@ -1,5 +1,4 @@
-import { notInstalled } from "../../../kit/not-installed.js";
-import { loadPackage } from "../../db/missing-package.js";
+import { loadPackage, notInstalled } from "../../../kit/optional-package.js";
 import type { MessagingError } from "../errors.js";
 
 /*

@@ -40,7 +40,7 @@ export class KafkaConsumer implements BrokerConsumer {
   #opening: Promise<void> = Promise.resolve();
   #joins = 0;
   #waiting: NodeJS.Timeout | undefined;
-  /** Aborted when the group does not answer any more. */
+  /** Aborted when the group no longer responds. */
   readonly #giveUp = new AbortController();
   #paused = false;
   #stopped = false;

@@ -1,5 +1,4 @@
-import { notInstalled } from "../../../kit/not-installed.js";
-import { loadPackage } from "../../db/missing-package.js";
+import { loadPackage, notInstalled } from "../../../kit/optional-package.js";
 
 /*
  * The part of @platformatic/kafka that is used. Its own types are not named: the declarations of Stoa must compile where it

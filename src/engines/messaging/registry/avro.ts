@@ -1,8 +1,7 @@
-import { notInstalled } from "../../../kit/not-installed.js";
+import { loadPackage, notInstalled } from "../../../kit/optional-package.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { toIssues } from "../../../validation/issues.js";
 import type { SchemaIssue } from "../../../validation/standard-schema.js";
-import { loadPackage } from "../../db/missing-package.js";
 import { MessagingError } from "../errors.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
 import type { Format } from "./format.js";

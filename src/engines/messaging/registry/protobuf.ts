@@ -1,6 +1,5 @@
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
-import { notInstalled } from "../../../kit/not-installed.js";
-import { loadPackage } from "../../db/missing-package.js";
+import { loadPackage, notInstalled } from "../../../kit/optional-package.js";
 import { InvalidValueError, UndecodableError } from "../values.js";
 import type { Format } from "./format.js";
 import type { Registry, SchemaDefinition, SchemaReference } from "./registry.js";

@@ -1,5 +1,4 @@
-import { notInstalled } from "../../../kit/not-installed.js";
-import { loadPackage } from "../../db/missing-package.js";
+import { loadPackage, notInstalled } from "../../../kit/optional-package.js";
 
 /*
  * The parts of @aws-sdk/client-sqs and @aws-sdk/client-sns that are used. Their own types are not named: the declarations of

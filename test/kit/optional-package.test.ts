@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { missingPackage } from "../../../src/engines/db/missing-package.js";
-import { ValueError } from "../../../src/kit/value-error.js";
+import { missingPackage } from "../../src/kit/optional-package.js";
+import { ValueError } from "../../src/kit/value-error.js";
 
 /** The error of Node itself, outside of the loader of the tests. */
 async function failureToLoad(name: string): Promise<Error> {
