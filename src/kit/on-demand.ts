@@ -14,3 +14,15 @@ export function onDemand<Module>(
     });
   };
 }
+
+/** A value that the first call makes, for all calls. After a failed attempt the next call makes another one. */
+export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+}

@@ -1,4 +1,5 @@
 import { type OptionsOf, option, options } from "../../kit/config.js";
+import { lazily } from "../../kit/on-demand.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { Broker, IncomingRecord } from "./broker.js";
@@ -40,7 +41,7 @@ export interface RequestsParts {
 /** The requests of this process to one broker that wait for their replies. */
 export class Requests {
   readonly #pending = new Map<string, Pending>();
-  #address: Promise<string> | null = null;
+  readonly #open = lazily(() => this.#listen());
   /** Requests without a result, also those that wait until the way back is open. */
   #waiting = 0;
   #closed = false;
@@ -96,14 +97,6 @@ export class Requests {
       "CLOSED",
       `the request to '${name}' was not sent: the application ends, and takes no replies`,
     );
-  }
-
-  #open(): Promise<string> {
-    this.#address ??= this.#listen().catch((error: unknown) => {
-      this.#address = null;
-      throw error;
-    });
-    return this.#address;
   }
 
   async #listen(): Promise<string> {

@@ -25,7 +25,7 @@ export interface InlineProjections {
 
 interface InlineProjection {
   /** Resolves when the tables exist. */
-  readonly prepared: Promise<void>;
+  prepare(): Promise<void>;
   holdInline(tx: Transaction): Promise<(events: readonly RecordedEvent[]) => Promise<void>>;
 }
 
@@ -93,7 +93,7 @@ export class OpenedStore {
     if (inline.length === 0) return this.storage.append(stream, expected, events, tx);
     const around = tx ?? this.inline!.db.current;
     // Not in a transaction: the tables may need the connection that it has.
-    if (around.kind === "database") for (const { prepared } of inline) await prepared;
+    if (around.kind === "database") for (const projection of inline) await projection.prepare();
     return boundedTransaction(around, async (within) => {
       const handlers = [];
       for (const projection of inline) handlers.push(await projection.holdInline(within));

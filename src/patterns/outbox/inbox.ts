@@ -5,6 +5,7 @@ import type { Inbox, InboxClaim } from "../../engines/messaging/consume/inbox.js
 import type { AttemptResult, Outcome } from "../../engines/messaging/consume/outcome.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
+import { lazily } from "../../kit/on-demand.js";
 import type { OutboxSettings } from "./options.js";
 import { inboxTables } from "./tables.js";
 
@@ -22,7 +23,7 @@ const longestId = 500;
  */
 export class PostgresInbox implements Inbox {
   readonly #table: string;
-  #opening: Promise<void> | null = null;
+  readonly open = lazily(() => this.#open());
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(
@@ -31,14 +32,6 @@ export class PostgresInbox implements Inbox {
     readonly logger: Logger,
   ) {
     this.#table = `"${settings.schema}".inbox`;
-  }
-
-  open(): Promise<void> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = null;
-      throw error;
-    });
-    return this.#opening;
   }
 
   close(): void {

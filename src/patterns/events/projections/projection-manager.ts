@@ -2,6 +2,7 @@ import { boundedTransaction } from "../../../durable/bounded-transaction.js";
 import { Wake } from "../../../durable/wake.js";
 import type { Database, Transaction } from "../../../engines/db/database.js";
 import type { Logger } from "../../../kit/logger.js";
+import { lazily } from "../../../kit/on-demand.js";
 import { show } from "../../../kit/options.js";
 import { causedBy } from "../cause.js";
 import type { RecordedEvent } from "../event.js";
@@ -49,8 +50,9 @@ export class ProjectionManager {
   /** Milliseconds that transactions may be idle, by subscription, after a handler took longer. */
   readonly #idleLimits = new Map<string, number>();
   readonly #wake = new Wake();
+  /** Resolves when the tables exist. */
+  readonly prepare = lazily(() => this.#builds.prepare());
   readonly #running: Promise<void>;
-  #prepared: Promise<void> | null = null;
   #closed = false;
   /** True if shards are spread over workers. */
   #isShared = false;
@@ -62,15 +64,6 @@ export class ProjectionManager {
     this.#builds = new ProjectionBuilds(projection, around.db, around.schema);
     this.#share = new Share(`projection:${projection.name}@${projection.version}`, around);
     this.#running = this.#run();
-  }
-
-  /** Resolves when the tables exist. A failed attempt is repeated by the next call. */
-  prepare(): Promise<void> {
-    this.#prepared ??= this.#builds.prepare().catch((error: unknown) => {
-      this.#prepared = null;
-      throw error;
-    });
-    return this.#prepared;
   }
 
   /** Begins a new build beside the one that serves; one that is being made is begun again. */

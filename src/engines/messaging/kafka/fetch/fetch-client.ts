@@ -1,3 +1,4 @@
+import { lazily } from "../../../../kit/on-demand.js";
 import type {
   KafkaAddress,
   KafkaClientConsumer,
@@ -35,20 +36,19 @@ export interface FetchFrom {
  */
 export class FetchClient {
   readonly #pool: KafkaConnectionPool;
-  readonly #api: Promise<{ readonly version: number; readonly api: KafkaFetchVersion }>;
+  readonly #api: () => Promise<{ readonly version: number; readonly api: KafkaFetchVersion }>;
 
   constructor(library: KafkaLibrary, pool: KafkaConnectionPool, consumer: KafkaClientConsumer) {
     this.#pool = pool;
-    this.#api = newestApi<KafkaFetchVersion>(consumer, "Fetch", [
+    const known = [
       [17, library.fetchV17],
       [16, library.fetchV16],
       [15, library.fetchV15],
       [14, library.fetchV14],
       [13, library.fetchV13],
       [12, library.fetchV12],
-    ]);
-    // Without a listener its error would end the process; each request gets it.
-    this.#api.catch(() => {});
+    ] as const;
+    this.#api = lazily(() => newestApi<KafkaFetchVersion>(consumer, "Fetch", known));
   }
 
   async fetch(
@@ -56,7 +56,7 @@ export class FetchClient {
     topic: { readonly name: string; readonly id: string },
     partitions: readonly FetchFrom[],
   ): Promise<FetchResponse> {
-    const { version, api } = await this.#api;
+    const { version, api } = await this.#api();
     const connection = await this.#pool.get(address);
     const topicId = version < firstVersionWithIds ? topic.name : topic.id;
     const request: KafkaFetchRequest = [

@@ -1,13 +1,8 @@
+import { lazily } from "../../../../kit/on-demand.js";
 import { sleep } from "../../../../kit/time/within.js";
 import { MessagingError } from "../../errors.js";
 import type { KafkaClients } from "../clients.js";
-import type {
-  KafkaApi,
-  KafkaClientConsumer,
-  KafkaConnection,
-  KafkaConnectionPool,
-  OffsetFetchResponse,
-} from "../library.js";
+import type { KafkaClientConsumer, KafkaConnection, KafkaConnectionPool } from "../library.js";
 import { newestApi } from "../newest-api.js";
 import type { GroupOffset } from "../partition.js";
 import { isMetadataTooLarge, isRebalance, isUnstable } from "../translate-error.js";
@@ -37,8 +32,8 @@ export class GroupOffsets {
   readonly #pool: KafkaConnectionPool;
   /** The longest metadata that the broker takes. It does not say so before it has refused a longer one. */
   #longest = Infinity;
-  #fetchApi: Promise<{ readonly api: KafkaApi<OffsetFetchResponse> }> | null = null;
-  #commitApi: Promise<{ readonly api: KafkaApi<unknown> }> | null = null;
+  readonly #fetchApi = lazily(() => newestApi(this.#consumer, "OffsetFetch", this.#clients.offsetApis.fetch));
+  readonly #commitApi = lazily(() => newestApi(this.#consumer, "OffsetCommit", this.#clients.offsetApis.commit));
 
   constructor(clients: KafkaClients, consumer: KafkaClientConsumer, topic: string) {
     this.#clients = clients;
@@ -58,8 +53,7 @@ export class GroupOffsets {
     const { groupId, memberId } = this.#consumer;
     const topics = [{ name: this.#topic, partitionIndexes: partitions }];
     const groups = [{ groupId, memberId, memberEpoch: -1, topics }];
-    this.#fetchApi ??= newestApi(this.#consumer, "OffsetFetch", this.#clients.offsetApis.fetch);
-    const { api } = (await this.#fetchApi).api;
+    const { api } = (await this.#fetchApi()).api;
     for (;;) {
       try {
         const response = await this.#ask((connection) => api.async(connection, groups, stable));
@@ -102,8 +96,7 @@ export class GroupOffsets {
       return { partitionIndex, committedOffset: offset, committedLeaderEpoch: -1, committedMetadata };
     });
     const topics = [{ name: this.#topic, partitions }];
-    this.#commitApi ??= newestApi(this.#consumer, "OffsetCommit", this.#clients.offsetApis.commit);
-    const { api } = (await this.#commitApi).api;
+    const { api } = (await this.#commitApi()).api;
     await this.#ask((connection) => api.async(connection, groupId, generationId, memberId ?? "", null, topics));
   }
 
