@@ -65,7 +65,7 @@ export class Lifecycle {
   /** Throws in a startup hook, for a call that waits for the start to end: the start waits for the hook. */
   assertOutsideHook(call: string): void {
     if (this.#insideHook?.getStore() !== true) return;
-    throw new Error(`${call} in a startup hook would wait forever: it waits for the start, and the start for the hook`);
+    throw new Error(`${call} in a startup hook would never end: it waits for the start, and the start for the hook`);
   }
 
   /** Readiness fails from now on; nothing else changes yet. */

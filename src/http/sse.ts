@@ -233,9 +233,7 @@ function isEvent(item: unknown): item is SseEvent {
   if (!Object.hasOwn(item, "data") && !Object.hasOwn(item, "comment")) return false;
   const unknown = Object.keys(item).find((key) => !eventKeys.includes(key));
   if (unknown === undefined) return true;
-  throw new ValueError(
-    `an event has no key '${unknown}'; an object with a key 'data' of its own is sent as { data: object }`,
-  );
+  throw new ValueError(`an event has no key '${unknown}'; an object that has a key 'data' is sent as { data: object }`);
 }
 
 function dataText(event: SseEvent, item: unknown): string | undefined {

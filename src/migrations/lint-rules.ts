@@ -3,7 +3,7 @@ import type { SchemaState } from "../orm/schema/state.js";
 import { normalizeType } from "../orm/schema/type-names.js";
 import { own } from "./lookup.js";
 
-const rewritten = "the table is written again, and nobody can read it meanwhile";
+const rewritten = "the table is rewritten and cannot be read during that time";
 const inBatches = "fill it in batches (`op.run` in a migration with `transaction: false`)";
 
 const rules = {
@@ -40,7 +40,7 @@ const rules = {
     cure: `add a column of the new type, write both, ${inBatches}, and drop the old one`,
   },
   notNull: {
-    risk: "all rows are checked while nobody can use the table, and the running version may still write null",
+    risk: "all rows are checked while the table cannot be used, and the running version may still write null",
     cure: "first `ADD CONSTRAINT ... CHECK (... IS NOT NULL) NOT VALID`, in the next migration `VALIDATE CONSTRAINT`; then this checks nothing",
   },
   index: {
@@ -48,7 +48,7 @@ const rules = {
     cure: "use { concurrently: true } in a migration with `transaction: false`",
   },
   uniqueConstraint: {
-    risk: "nobody can use the table until the index is built",
+    risk: "the table cannot be used until the index is built",
     cure: "create a unique index with { concurrently: true }, then `ADD CONSTRAINT ... USING INDEX`",
   },
   constraint: {
@@ -64,7 +64,7 @@ const rules = {
     cure: "use jsonb",
   },
   lock: {
-    risk: "nobody can use the table meanwhile",
+    risk: "the table cannot be used during that time",
     cure: "use the form with CONCURRENTLY, or do it in a pause of the service",
   },
 } as const;

@@ -159,7 +159,7 @@ export function planRun(
 
 function refuseProcesses(options: Partial<RunFields>): void {
   if ((options.workers ?? 1) > 1 || options.reload) {
-    throw new ValueError("workers and reload start processes of their own: they cannot be used with `exit: false`");
+    throw new ValueError("workers and reload start other processes: they cannot be used with `exit: false`");
   }
 }
 

@@ -96,7 +96,7 @@ twice(21)
       expect(run).toMatchObject({ code: 1, stdout: "" });
       return run.stderr;
     };
-    expect(await told("model", "Book")).toContain("src/book-model.ts is there already: choose another name");
+    expect(await told("model", "Book")).toContain("src/book-model.ts exists already: choose another name");
     expect(await project.read("src/book-model.ts")).toBe("export {};");
     expect(await told("modle", "Book")).toContain("there is no kind 'modle'");
     expect(await told("modle", "Book")).toContain("did you mean 'model'?");

@@ -86,7 +86,7 @@ describe("stoa", patient, () => {
     if (reads) expect(run.stderr).toContain("no database");
     else
       expect(run.stderr).toMatch(
-        /^stoa: .*stoa\.config\.ts is TypeScript, which Node v\S+ cannot read by itself: npm install --save-dev tsx\n$/,
+        /^stoa: .*stoa\.config\.ts is TypeScript, which Node v\S+ cannot read: npm install --save-dev tsx\n$/,
       );
   });
 

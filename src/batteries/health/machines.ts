@@ -52,7 +52,7 @@ export class Machines {
         this.#logger.warn("an operator asked to drain this machine", { error });
       }
     };
-    void this.#rooms.listen(room, hear, this.#ending.signal, "the list of machines is away", self);
+    void this.#rooms.listen(room, hear, this.#ending.signal, "the list of machines is not available", self);
   }
 
   async list(): Promise<Machine[]> {

@@ -13,7 +13,7 @@ export function checkMetricName(name: unknown, kind: "counter" | "gauge" | "hist
   if (kind === "counter") {
     if (!name.endsWith("_total")) throw new ValueError(`the name of a counter ends in '_total'; '${name}' does not`);
   } else if (reservedEnding.test(name) && !(kind === "gauge" && name.endsWith("_info"))) {
-    throw new ValueError(`the name of a ${kind} cannot end as '${name}' does: that ending has a meaning of its own`);
+    throw new ValueError(`the name of a ${kind} cannot end as '${name}' does: that ending is reserved`);
   }
 }
 

@@ -84,7 +84,8 @@ export class Sessions {
   async listOf(user: string): Promise<UserSession[]> {
     const owner = sessionOwner(user, "sessionsOf()");
     const { store } = this.settings;
-    if (store === null) throw new ValueError("sessionsOf() needs a store: nobody knows the sessions in cookies");
+    if (store === null)
+      throw new ValueError("sessionsOf() needs a store: sessions in cookies are not known to the server");
     if (store.list === undefined) throw new ValueError("sessionsOf() needs a store with the method list");
     const listed = (await store.list(owner)).filter(([, session]) => this.#isAlive(session));
     const end = async (id: string): Promise<void> => {

@@ -10,7 +10,7 @@ export const answerOptions = {
     value: "OLD=NEW",
     help: "a table, or column (books.name=title), or enum, that has another name now",
   },
-  drop: { kind: "list", value: "NAME", help: "a table, or column (books.name), or enum, that is gone, not renamed" },
+  drop: { kind: "list", value: "NAME", help: "a table, column (books.name) or enum that was removed, not renamed" },
   fill: { kind: "list", value: "COLUMN=SQL", help: "what existing rows get in a column: books.year=0" },
   replace: { kind: "list", value: "VALUE=NEW", help: "what rows get for a value of an enum: status.old=new" },
   yes: { kind: "switch", short: "y", help: "take everything that looks renamed as renamed" },

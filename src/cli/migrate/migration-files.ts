@@ -45,7 +45,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
     await writeFile(file, text, { flag: "wx" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new ValueError(`${file} is there already: choose another name`);
+    throw new ValueError(`${file} exists already: choose another name`);
   }
 }
 

@@ -129,7 +129,7 @@ export function assertAllowed(info: StatementInfo, place: QueriesKind, pooled = 
 
 const pooledHint =
   "this statement leaves something in its session (a setting, a lock, a temporary table), which behind a pooler in " +
-  "transaction mode somebody else uses next; use what ends with a transaction: set_config(..., true), " +
+  "transaction mode others use next; use what ends with a transaction: set_config(..., true), " +
   "pg_advisory_xact_lock, `on commit drop`";
 
 const hints: Readonly<Record<StatementEffect, string>> = {

@@ -3,7 +3,7 @@
  * - UNREACHABLE: there is no connection, or it broke before the reply.
  * - TIMEOUT: no reply within the time. The server may have executed the call all the same.
  * - REFUSED: the server replied with an error; `reply` is its first word: `WRONGTYPE`, `NOPERM`, `OOM`.
- * - LOCKED: a lock is held by somebody else, and was for the whole time to wait.
+ * - LOCKED: another holder has the lock, and had it for the whole time to wait.
  * - LOCK_LOST: a lock that was held is held no more.
  * - CLOSED: the store is not open yet, or has been closed.
  * - BUSY: too many blocking calls at a time.

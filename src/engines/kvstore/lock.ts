@@ -112,7 +112,7 @@ class Held {
       }
       const left = deadline - performance.now();
       if (left <= 0) {
-        throw new KvStoreError("LOCKED", `the lock ${show(this.#key)} is held by somebody else`);
+        throw new KvStoreError("LOCKED", `the lock ${show(this.#key)} is held by another holder`);
       }
       // Random, so that waiting processes do not all retry at once.
       await sleep(Math.min(left, 25 + Math.random() * 75), undefined, signal === undefined ? {} : { signal });

@@ -101,7 +101,7 @@ class StreamedPart implements Part {
       throw new Error(
         this.#state === "taken"
           ? "this part of the form has been read already"
-          : "this part of the form is gone: it must be read before the next is asked for",
+          : "this part of the form can no longer be read: read each part before the next one",
       );
     }
     this.#state = "taken";
@@ -126,7 +126,7 @@ class StreamedPart implements Part {
   async *#pieces(): AsyncIterableIterator<Uint8Array> {
     for (;;) {
       if (this.#state === "left") {
-        throw new Error("this part of the form is gone: it must be read before the next is asked for");
+        throw new Error("this part of the form can no longer be read: read each part before the next one");
       }
       const event = await this.#reader.read();
       if (event.kind !== "data") return;

@@ -81,14 +81,14 @@ function questionAbout(subject: QuestionSubject): Question {
       return question(
         subject,
         [name, value],
-        `The value '${value}' of the enum ${name} is gone. What do rows that hold it get?`,
+        `The value '${value}' of the enum ${name} was removed. Which value do rows get that hold it?`,
       );
     }
     case "fill": {
       const { table, column, type, reason } = subject;
       const texts = {
-        added: `The new column ${table}.${column} (${type}) must hold a value and has no default. What do rows get that are there?`,
-        notNull: `The column ${table}.${column} (${type}) must hold a value from now on. What do rows get in which it is null?`,
+        added: `The new column ${table}.${column} (${type}) must hold a value and has no default. Which value do existing rows get?`,
+        notNull: `The column ${table}.${column} (${type}) must now hold a value. Which value do rows get in which it is null?`,
         dropped: `The column ${table}.${column} (${type}) is dropped and must hold a value. What do rows get when the migration is undone?`,
       };
       return question(subject, [table, column], texts[reason]);

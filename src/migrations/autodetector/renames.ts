@@ -133,7 +133,7 @@ function refuseCircles(names: readonly string[], hintsFor: (name: string) => rea
       const former = hintsFor(current)?.find((each) => each !== current && names.includes(each));
       if (former === start) {
         throw new MigrationError(
-          `renamedFrom goes in a circle: ${[...circle, start].join(", from ")}. Rename one of them to a new name first, in a migration of its own`,
+          `renamedFrom goes in a circle: ${[...circle, start].join(", from ")}. Rename one of them to a new name first, in a separate migration`,
         );
       }
       if (former === undefined || circle.includes(former)) break;

@@ -14,7 +14,7 @@ export async function importModule(file: string): Promise<Readonly<Record<string
     const unreadable =
       (error as { code?: unknown } | null)?.code === "ERR_UNKNOWN_FILE_EXTENSION" && isTypeScript(file);
     const message = unreadable
-      ? `${file} is TypeScript, which Node ${process.version} cannot read by itself: npm install --save-dev tsx`
+      ? `${file} is TypeScript, which Node ${process.version} cannot read: npm install --save-dev tsx`
       : `${file} cannot be loaded: ${summary(error)}`;
     throw new ValueError(message, { cause: error });
   }

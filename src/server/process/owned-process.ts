@@ -46,7 +46,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     const survives = origin === "unhandledRejection" && serving && plan.unhandledRejections === "log";
     const effect = serving ? "the process drains and exits" : "the start ends, and the process exits";
     const what = origin === "unhandledRejection" ? "unhandled rejection" : `uncaught exception${routes()}`;
-    logCrash(target, error, what, survives ? "a promise was rejected and nobody handled it" : effect);
+    logCrash(target, error, what, survives ? "a promise was rejected without a handler" : effect);
     if (!survives) void end(1, "crashed");
   };
 

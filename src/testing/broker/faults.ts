@@ -4,7 +4,7 @@ import { type Cases, collect, type FaultyBroker, gate, until } from "./harness.j
 
 /** A server that goes away and comes back. */
 export const faultCases: Cases<FaultyBroker> = {
-  async "Messages published while the broker is away are held, and handled when it is back, in their order"({
+  async "Messages published during an outage of the broker are handled afterwards, in their order"({
     client,
     name,
     broker,

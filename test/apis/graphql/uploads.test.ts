@@ -67,7 +67,7 @@ describe("uploads", () => {
     const response = await fetch(`${server.url}/graphql`, { method: "POST", body: form, headers: preflight });
     expect([response.status, await response.json()]).toMatchObject([
       400,
-      { errors: [{ message: "A file of the form is not in 'map', or is there twice." }] },
+      { errors: [{ message: "A file of the form is not in 'map', or is in it twice." }] },
     ]);
   });
 

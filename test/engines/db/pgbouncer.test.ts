@@ -236,7 +236,7 @@ describe.skipIf(pooler === "")("a database behind PgBouncer in transaction mode"
       const error = await run().catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(ProgrammingError);
       expect((error as Error).message).toBe(
-        `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
+        `${call} needs its own session, which a pooler in transaction mode does not give: ` +
           "use a database that is connected to the server itself, with 'preparedStatements' left at true",
       );
     });

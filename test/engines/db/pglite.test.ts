@@ -111,7 +111,7 @@ describe("an embedded database", () => {
     expect(error).toBeInstanceOf(ValueError);
     expect((error as Error).message).toBe(
       `the folder ${path} holds files that are not of an embedded database (package.json, src): ` +
-        "give the database a folder of its own, such as pglite:./data",
+        "give the database its own folder, such as pglite:./data",
     );
     expect(await readdir(path, { recursive: true })).toEqual(before);
   });

@@ -157,7 +157,7 @@ describe("an uncaught error", patient, () => {
       await program.shows(/^\{"level":"error".*$/m, i);
     }
     const logged = JSON.parse((await program.shows(/^\{"level":"error".*$/m))[0]);
-    expect(logged.msg).toBe("unhandled rejection: a promise was rejected and nobody handled it");
+    expect(logged.msg).toBe("unhandled rejection: a promise was rejected without a handler");
     expect(logged.stack).toMatch(/nobody waits for this\n.*target\.ts:\d+/);
     program.child.kill("SIGTERM");
     expect(await program.exited).toEqual({ code: 0, signal: null });

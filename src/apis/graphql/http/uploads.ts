@@ -51,7 +51,7 @@ function place(operations: unknown, map: unknown, form: Form): void {
   if (!isPlainObject(map)) throw new HttpError(400, "The field 'map' of the form must be an object.");
   const names = form.files.map(({ name }) => name);
   const unused = names.find((name, at) => !Object.hasOwn(map, name) || names.indexOf(name) !== at);
-  if (unused !== undefined) throw new HttpError(400, "A file of the form is not in 'map', or is there twice.");
+  if (unused !== undefined) throw new HttpError(400, "A file of the form is not in 'map', or is in it twice.");
   for (const [name, paths] of Object.entries(map)) {
     const file = form.file(name);
     if (file === undefined) throw new HttpError(400, "A file of 'map' is not in the form.");

@@ -81,7 +81,7 @@ async function assertOwn(folder: string): Promise<void> {
   const shown = foreign.slice(0, 3).join(", ") + (foreign.length > 3 ? ", ..." : "");
   throw new ValueError(
     `the folder ${folder} holds files that are not of an embedded database (${shown}): ` +
-      "give the database a folder of its own, such as pglite:./data",
+      "give the database its own folder, such as pglite:./data",
   );
 }
 

@@ -261,7 +261,7 @@ export class PoolDatabase extends PoolQueries implements Database {
   #assertOwnSession(call: string): void {
     if (!this.defaults.pooled) return;
     throw new ProgrammingError(
-      `${call} needs a session of its own, which a pooler in transaction mode does not give: ` +
+      `${call} needs its own session, which a pooler in transaction mode does not give: ` +
         "use a database that is connected to the server itself, with 'preparedStatements' left at true",
     );
   }

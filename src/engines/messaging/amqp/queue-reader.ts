@@ -60,7 +60,7 @@ export class QueueReader {
     const receive = (message: AmqpMessage | null) => {
       // Null: the broker has ended the consumer, as when its queue is deleted.
       if (message === null)
-        return this.#owner.fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' is gone`));
+        return this.#owner.fail(new MessagingError("UNKNOWN_TOPIC", `the queue '${this.#queue}' no longer exists`));
       message.credit = credit;
       this.#parked.add(message);
       this.#openRoom();

@@ -36,7 +36,7 @@ export class MemoryHub {
   append(record: OutgoingRecord): void {
     this.check();
     if (record.direct && !this.#topics.has(record.topic))
-      throw new MessagingError("UNKNOWN_TOPIC", `nobody waits for replies at '${record.topic}'`);
+      throw new MessagingError("UNKNOWN_TOPIC", `no request waits for replies at '${record.topic}'`);
     this.topic(record.topic);
     if (record.delay > 0) this.#later(record.delay, () => this.#append(record));
     else this.#append(record);

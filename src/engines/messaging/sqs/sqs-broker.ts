@@ -71,7 +71,7 @@ export class SqsBroker implements Broker {
 
   async consume(request: ConsumeRequest, sink: DeliverySink): Promise<BrokerConsumer> {
     if (this.#fanOut === null && request.group !== this.defaultGroup) {
-      const cure = "each group needs a queue of its own, which the option 'fanOut' gives it";
+      const cure = "each group needs its own queue: set the option 'fanOut'";
       throw new MessagingError("UNSUPPORTED", `the sqs broker has no groups: ${cure}`);
     }
     const topic = (await this.#fanOut?.subscribe(request)) ?? request.topic;
