@@ -44,7 +44,7 @@ describe("stoa messages", () => {
 
 it("The dead letters of topics that a handler has by a pattern are listed", async () => {
   const hub = new MemoryHub();
-  const record = { key: null, headers: {}, body: Buffer.from("1"), timestamp: 1, delay: 0 };
+  const record = { key: null, headers: {}, body: Buffer.from("1"), timestamp: 1, delayMs: 0 };
   for (const topic of ["orders.eu", "orders.eu.dead", "bills.dead"])
     hub.append({ ...record, topic, id: `in-${topic}` });
   const make = () => {
@@ -68,7 +68,7 @@ it("Control characters in a message of another program do not reach the terminal
   const odd = "\u001b[31m\u009b31m\u007f";
   const headers = { "stoa-dead-error": odd, "stoa-dead-at": "never" };
   const body = Buffer.from(odd);
-  hub.append({ topic: "orders.dead", id: "1", key: odd, headers, body, timestamp: 1, delay: 0 });
+  hub.append({ topic: "orders.dead", id: "1", key: odd, headers, body, timestamp: 1, delayMs: 0 });
   const make = () => {
     const app = new App();
     messagingState(hostOf(app)).replacement = () => new MemoryBroker({ hub });

@@ -17,7 +17,7 @@ import { headersOf, recordOf } from "./records.js";
 export class NatsBroker implements Broker {
   readonly name = "nats";
   /** Servers take 1 MiB by default. */
-  readonly abilities = { delay: 0, broadcast: true, seek: false, maxBytes: 1_000_000 };
+  readonly abilities = { maxDelayMs: 0, broadcast: true, seek: false, maxBytes: 1_000_000 };
   /** Requests get their replies on a subject of this process, past the streams. */
   readonly replies: BrokerReplies = {
     address: `stoa.${randomUUID()}.replies`,

@@ -99,8 +99,8 @@ export const isBrokerName: Check<BrokerName> = (value) =>
     : "the name of a broker: lower-case letters, digits and '_'";
 
 export interface BrokerAbilities {
-  /** The longest delay of a publish in milliseconds; 0 for a broker that cannot delay. */
-  readonly delay: number;
+  /** The longest delay of a publish; 0 for a broker that cannot delay. */
+  readonly maxDelayMs: number;
   /** True if every process can have its own copy of each message. */
   readonly broadcast: boolean;
   /** True if a consumer can go back to older messages. */
@@ -120,8 +120,8 @@ export interface OutgoingRecord {
   readonly body: Uint8Array;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
-  /** Milliseconds until it may be delivered. */
-  readonly delay: number;
+  /** Time until it may be delivered. */
+  readonly delayMs: number;
   /** True if `topic` is the place of a reply, which a message has named: it must not be created. */
   readonly direct?: boolean;
   /** Takes what the broker tells of the place of the record, by the names of OpenTelemetry. Only for a record with a span. */
@@ -168,7 +168,7 @@ export interface Delivery {
    * Gives the record back with other headers, for this group alone, and not before the delay has passed. Absent where the
    * broker cannot: the consumer then waits itself.
    */
-  retry?(headers: Readonly<Record<string, string>>, delay: number): Promise<void>;
+  retry?(headers: Readonly<Record<string, string>>, delayMs: number): Promise<void>;
 }
 
 export interface ConsumeRequest {
@@ -195,9 +195,9 @@ export interface DeliverySink {
   lost(delivery: Delivery): void;
   /**
    * Begins no further work until `resume`: of all deliveries, or of those that are held. Resolves when their work that runs has
-   * ended, or after so many milliseconds.
+   * ended, or after `timeoutMs`.
    */
-  hold?(timeout: number, isHeld?: (delivery: Delivery) => boolean): Promise<void>;
+  hold?(timeoutMs: number, isHeld?: (delivery: Delivery) => boolean): Promise<void>;
   resume?(): void;
   /** Records of these identities were acknowledged, but the broker may not have heard of it: they may come again. */
   unconfirmed?(identities: Iterable<string>): void;

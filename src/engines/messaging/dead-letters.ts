@@ -109,7 +109,7 @@ export class DeadLetters {
         ...(letter.group !== "" && { [frameworkHeaders.group]: letter.group }),
         [frameworkHeaders.replays]: String(letter.replays + 1),
       };
-      const record = { topic: letter.topic, id, key, body, headers: again, timestamp, delay: 0, foreign: true };
+      const record = { topic: letter.topic, id, key, body, headers: again, timestamp, delayMs: 0, foreign: true };
       await publisher.publish(record);
       return "remove";
     });

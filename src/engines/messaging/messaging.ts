@@ -359,11 +359,11 @@ export class Messaging {
   }
 
   /** @internal The process takes no further messages, and finishes those under way. */
-  async drain(timeout = 20_000): Promise<void> {
+  async drain(timeoutMs = 20_000): Promise<void> {
     this.#draining = true;
     for (const { requests } of this.#brokers.values()) requests.close();
     for (const pattern of this.#patterns) pattern.end();
-    await Promise.all([...this.#consumers].map((consumer) => consumer.drain(timeout)));
+    await Promise.all([...this.#consumers].map((consumer) => consumer.drain(timeoutMs)));
   }
 
   /** @internal Sends what waits and takes nothing more. */

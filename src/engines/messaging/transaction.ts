@@ -86,7 +86,7 @@ export class MessageTransaction {
 
   #add(record: OutgoingRecord): void {
     const size = refuseTooLarge(record, this.#broker);
-    if (record.delay > 0) throw new MessagingError("UNSUPPORTED", "a message of a transaction cannot be delayed");
+    if (record.delayMs > 0) throw new MessagingError("UNSUPPORTED", "a message of a transaction cannot be delayed");
     if (this.#records.length >= mostMessages || this.#bytes + size > mostBytes) {
       throw new MessagingError("BUSY", `a transaction has at most ${mostMessages} messages and ${mostBytes} bytes`);
     }

@@ -118,6 +118,6 @@ function recordOf({ message_id, topic, key, headers, body, bytes, stored_at }: S
     headers,
     body: bytes ?? encoder.encode(body!),
     timestamp: Math.round(stored_at),
-    delay: 0,
+    delayMs: 0,
   };
 }

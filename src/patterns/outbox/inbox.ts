@@ -45,7 +45,7 @@ export class PostgresInbox implements Inbox {
       return await this.db.transaction(
         async (tx) => {
           const state = await this.#claim(tx, claim.consumer, id);
-          if (state !== "free") return state === "busy" ? { kind: "busy", delay: busyPause } : { kind: "duplicate" };
+          if (state !== "free") return state === "busy" ? { kind: "busy", delayMs: busyPause } : { kind: "duplicate" };
           outcome = await run(tx);
           if (outcome.kind === "done" || outcome.kind === "reject") return outcome;
           throw new NotHandled(outcome);
@@ -106,14 +106,14 @@ export class PostgresInbox implements Inbox {
         return outcome;
       }
     } catch {
-      return { kind: "busy", delay: busyPause };
+      return { kind: "busy", delayMs: busyPause };
     }
-    return { kind: "retry", error, delay: null };
+    return { kind: "retry", error, delayMs: null };
   }
 
   #unreachable(claim: InboxClaim, error: unknown): AttemptResult {
     this.logger.warn("the inbox does not respond", { consumer: claim.consumer, id: claim.id, error });
-    return { kind: "busy", delay: busyPause };
+    return { kind: "busy", delayMs: busyPause };
   }
 }
 

@@ -247,7 +247,7 @@ function* chunksOf(rows: readonly NewRow[]): Generator<readonly NewRow[]> {
 }
 
 function rowOf(record: OutgoingRecord) {
-  const { topic, id, key, delay, body } = record;
+  const { topic, id, key, delayMs, body } = record;
   if (key !== null) checkKey(key);
   const text = record.headers[frameworkHeaders.contentType] === "application/json" ? textOf(body) : null;
   return {
@@ -255,7 +255,7 @@ function rowOf(record: OutgoingRecord) {
     id,
     // JSON can hold half of a surrogate pair, PostgreSQL cannot.
     key: key?.toWellFormed() ?? null,
-    delay,
+    delay: delayMs,
     headers: JSON.stringify(record.headers),
     body: text,
     bytes: text === null ? body : null,

@@ -11,8 +11,8 @@ import { requestCases, transactionCases } from "./requests.js";
 /** The functions of a test runner: those of `node:test`, vitest, jest or mocha. */
 export interface TestRunner {
   describe(title: string, body: () => void): unknown;
-  /** `timeout` is in milliseconds; a runner that takes it elsewhere ignores it. */
-  it(title: string, body: () => Promise<void>, timeout: number): unknown;
+  /** A runner that takes the time elsewhere ignores it. */
+  it(title: string, body: () => Promise<void>, timeoutMs: number): unknown;
 }
 
 const optional = {
@@ -43,7 +43,7 @@ export function testBroker(
       const { abilities, transact } = await broker.connect();
       const found: Record<BrokerAbility, boolean> = {
         broadcast: abilities.broadcast,
-        delay: abilities.delay > 0,
+        delay: abilities.maxDelayMs > 0,
         seek: abilities.seek,
         transactions: transact !== undefined,
       };
@@ -71,11 +71,11 @@ function add<B extends BrokerUnderTest>(
   title: string,
   broker: B,
   { describe, it }: TestRunner,
-  timeout: number,
+  timeoutMs: number,
   cases: Cases<B>,
   options?: OpenMessagingOptions,
 ): void {
   describe(title, () => {
-    for (const [sentence, body] of Object.entries(cases)) it(sentence, () => runCase(broker, body, options), timeout);
+    for (const [sentence, body] of Object.entries(cases)) it(sentence, () => runCase(broker, body, options), timeoutMs);
   });
 }

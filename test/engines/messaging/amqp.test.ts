@@ -49,7 +49,7 @@ describe.skipIf(!url)("RabbitMQ", () => {
       headers: {},
       body: Buffer.from("1"),
       timestamp: 0,
-      delay: 0,
+      delayMs: 0,
     };
     const send = (on: typeof way) => new Promise<MessagingError | null>((resolve) => on.publish(sent, resolve));
     expect(await send(way)).toBeNull();

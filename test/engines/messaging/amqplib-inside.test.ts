@@ -38,7 +38,7 @@ describe.skipIf(!url)("the inside of amqplib", () => {
       headers: {},
       body: Buffer.from(text),
       timestamp: Date.now(),
-      delay: 0,
+      delayMs: 0,
     },
     exchange: "",
     routingKey: queue,

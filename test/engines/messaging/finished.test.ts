@@ -16,7 +16,7 @@ async function consuming(handler: (value: unknown, message: Message) => unknown)
   const nothing = async () => {};
   const broker: Broker = {
     name: "hand",
-    abilities: { delay: 0, broadcast: false, seek: true, maxBytes: 1000 },
+    abilities: { maxDelayMs: 0, broadcast: false, seek: true, maxBytes: 1000 },
     defaultGroup: "g",
     open: nothing,
     ping: nothing,

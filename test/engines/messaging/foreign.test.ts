@@ -22,7 +22,7 @@ async function opened(hub: MemoryHub, broker: Broker = new MemoryBroker({ hub })
 }
 
 function recordOf(topic: string, fields: Partial<OutgoingRecord> = {}): OutgoingRecord {
-  return { topic, id: "1", key: null, headers: {}, body: Buffer.from("1"), timestamp: 1, delay: 0, ...fields };
+  return { topic, id: "1", key: null, headers: {}, body: Buffer.from("1"), timestamp: 1, delayMs: 0, ...fields };
 }
 
 describe("Ids and times of other programs", () => {

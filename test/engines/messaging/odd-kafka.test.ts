@@ -75,7 +75,7 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     const broker = await createKafkaBroker({ brokers: [address!], partitions: 1 });
     const topic = uniqueTopic();
     const record = (id: string, size: number) => {
-      const common = { topic, id, key: null, headers: {}, timestamp: Date.now(), delay: 0, foreign: true };
+      const common = { topic, id, key: null, headers: {}, timestamp: Date.now(), delayMs: 0, foreign: true };
       return { ...common, body: Buffer.alloc(size) };
     };
     const outcomes = await broker.publish([record("a", 1), record("b", 2_000_000), record("c", 1)]);
@@ -90,7 +90,7 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     await admin.createTopics({ topics: [topic], partitions: 4, replicas: 1, configs });
     const broker = await createKafkaBroker({ brokers: [address!] });
     const record = (key: string, size: number) => {
-      return { topic, id: key, key, headers: {}, timestamp: Date.now(), delay: 0, body: Buffer.alloc(size) };
+      return { topic, id: key, key, headers: {}, timestamp: Date.now(), delayMs: 0, body: Buffer.alloc(size) };
     };
     const records = Array.from({ length: 20 }, (_, n) => record(`key-${n}`, n === 7 ? 10_000 : 1));
     const latest = Array.from({ length: 4 }, (_, partitionIndex) => ({ partitionIndex, timestamp: -1n }));
@@ -115,7 +115,7 @@ describe.skipIf(!address)("Messages that other programs send through Kafka", () 
     await admin.close();
     const client = await connected({ connect: () => createKafkaBroker({ brokers: [address!] }) });
     const record = (id: string, key: string | null, size = 1) => {
-      return { topic, id, key, headers: {}, timestamp: Date.now(), delay: 0, body: Buffer.alloc(size) };
+      return { topic, id, key, headers: {}, timestamp: Date.now(), delayMs: 0, body: Buffer.alloc(size) };
     };
     const records = [
       record("before", "k"),

@@ -31,7 +31,7 @@ function expected({ record, exchange, routingKey, mandatory }: Publish, channel:
 
 function recordOf(fields: Partial<OutgoingRecord> = {}): OutgoingRecord {
   const body = Buffer.from("1");
-  return { topic: "t", id: "1", key: null, headers: {}, body, timestamp: 1_700_000_000_000, delay: 0, ...fields };
+  return { topic: "t", id: "1", key: null, headers: {}, body, timestamp: 1_700_000_000_000, delayMs: 0, ...fields };
 }
 
 function publishOf(fields: Partial<OutgoingRecord> = {}): Publish {
@@ -59,7 +59,7 @@ const publishes = fc.record<Publish>({
     headers,
     body: fc.uint8Array({ maxLength: 3000 }),
     timestamp: fc.oneof(fc.constantFrom(0, 8.64e15, Date.now()), fc.nat(), fc.double({ min: 0, max: 8e15 })),
-    delay: fc.constant(0),
+    delayMs: fc.constant(0),
   }),
 });
 

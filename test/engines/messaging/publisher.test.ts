@@ -23,7 +23,7 @@ const record = (id: string, body = new Uint8Array(1)): OutgoingRecord => ({
   headers: {},
   body,
   timestamp: 0,
-  delay: 0,
+  delayMs: 0,
 });
 const away = new MessagingError("UNREACHABLE", "away");
 

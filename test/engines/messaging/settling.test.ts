@@ -16,7 +16,7 @@ function delivered(fields: Partial<IncomingRecord> = {}, parts: object = {}) {
     earlier: 0,
     ack: () => void settled.push("ack"),
     release: async () => void settled.push("release"),
-    retry: async (headers, delay) => void settled.push(["retry", headers["stoa-attempt"], delay]),
+    retry: async (headers, delayMs) => void settled.push(["retry", headers["stoa-attempt"], delayMs]),
   };
   return { held: new InFlightMessage(delivery, placeOf(parts)), settled };
 }
@@ -49,7 +49,7 @@ describe("Messages whose consumer ends", () => {
 });
 
 describe("Messages that failed", () => {
-  const failed = (delay: number) => ({ kind: "retry", error: new Error("no"), delay }) as const;
+  const failed = (delayMs: number) => ({ kind: "retry", error: new Error("no"), delayMs }) as const;
 
   it("A message waits for its next attempt at the broker, with its attempts", async () => {
     const { held, settled } = delivered();

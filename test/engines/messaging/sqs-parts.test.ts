@@ -25,7 +25,7 @@ function noting() {
 }
 
 function recordOf(topic: string, id: string, size = 1): OutgoingRecord {
-  return { topic, id, key: "k", headers: {}, body: Buffer.alloc(size, "x"), timestamp: 1, delay: 0 };
+  return { topic, id, key: "k", headers: {}, body: Buffer.alloc(size, "x"), timestamp: 1, delayMs: 0 };
 }
 
 it("A message that is sent to a FIFO queue again has the deduplication id of before, and another message has another one", async () => {

@@ -199,7 +199,7 @@ describe.each(engines(server))("the inbox in $name", (engine) => {
         });
       });
       const second = vi.fn();
-      expect(await inbox.handle(claim, second)).toEqual({ kind: "busy", delay: 1000 });
+      expect(await inbox.handle(claim, second)).toEqual({ kind: "busy", delayMs: 1000 });
       first.end();
       await first.ended;
       expect(await inbox.handle(claim, second)).toEqual({ kind: "duplicate" });

@@ -47,7 +47,7 @@ describe.each(engines(service("postgres")))("the lease of the outbox in $name", 
       Array.from({ length: count }, (_, n) => String.fromCharCode(0x4e00 + ((n * 7919) % 20_000))).join("");
     const store = (key: string) => {
       const record = { topic: "t".repeat(200), id: "1", key, headers: {}, body: new Uint8Array(0) };
-      return storage.insert("kafka", [{ ...record, timestamp: 0, delay: 0 }], db);
+      return storage.insert("kafka", [{ ...record, timestamp: 0, delayMs: 0 }], db);
     };
     await expect(store(letters(1000))).rejects.toThrow("a key in the outbox has at most 2400 bytes");
     await store(letters(800));

@@ -25,7 +25,7 @@ interface WireRow {
 /** A broker that several processes share: a table. It shows who has published what, in which order. */
 export class TableBroker implements Broker {
   readonly name = "memory";
-  readonly abilities = { delay: 0, broadcast: false, seek: false, maxBytes: 1_000_000 };
+  readonly abilities = { maxDelayMs: 0, broadcast: false, seek: false, maxBytes: 1_000_000 };
   readonly defaultGroup = "stoa";
   readonly defaultPrefetch = null;
   readonly #url: string;

@@ -23,7 +23,7 @@ import { Topology } from "./topology.js";
 export class AmqpBroker implements Broker {
   readonly name = "amqp";
   readonly abilities: BrokerAbilities = {
-    delay: 2_000_000_000,
+    maxDelayMs: 2_000_000_000,
     broadcast: true,
     seek: false,
     maxBytes: 16 * 1024 * 1024,
@@ -111,9 +111,9 @@ export class AmqpBroker implements Broker {
     await Promise.all([this.#publishing, this.#consuming, this.#replyLink].map((link) => link.close()));
   }
 
-  readonly #sendLater: SendLater = async (queue, record, headers, delay) => {
+  readonly #sendLater: SendLater = async (queue, record, headers, delayMs) => {
     if (this.#publishing.isBlocked) throw new MessagingError("BUSY", "RabbitMQ is short of memory or disk");
-    const copy = { ...record, headers, topic: queue, delay, direct: true };
+    const copy = { ...record, headers, topic: queue, delayMs, direct: true };
     const [failure] = await this.publish([copy]);
     if (failure) throw failure;
   };

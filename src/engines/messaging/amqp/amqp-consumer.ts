@@ -11,7 +11,12 @@ import type { ConsumerQueues, Topology } from "./topology.js";
 import { Unsettled } from "./unsettled.js";
 
 /** Sends a copy of a record to a queue after a delay, with other headers. */
-export type SendLater = (queue: string, record: IncomingRecord, headers: RecordHeaders, delay: number) => Promise<void>;
+export type SendLater = (
+  queue: string,
+  record: IncomingRecord,
+  headers: RecordHeaders,
+  delayMs: number,
+) => Promise<void>;
 
 type RecordHeaders = IncomingRecord["headers"];
 
@@ -205,8 +210,8 @@ export class AmqpConsumer implements BrokerConsumer, AmqpDeliveryOwner, QueueRea
     return this.#copy(message, queue, record, record.headers, 0);
   }
 
-  retry({ message, record }: AmqpDelivery, headers: RecordHeaders, delay: number): Promise<void> {
-    return this.#copy(message, this.queues.queue, record, headers, delay);
+  retry({ message, record }: AmqpDelivery, headers: RecordHeaders, delayMs: number): Promise<void> {
+    return this.#copy(message, this.queues.queue, record, headers, delayMs);
   }
 
   /** First the copy, then the end of the original: between the two there are both. */

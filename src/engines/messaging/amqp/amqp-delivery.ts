@@ -12,14 +12,14 @@ export interface AmqpDeliveryOwner {
   done(delivery: AmqpDelivery): void;
   release(message: AmqpMessage): void;
   wait(message: AmqpMessage): void;
-  retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void>;
+  retry(delivery: AmqpDelivery, headers: Readonly<Record<string, string>>, delayMs: number): Promise<void>;
 }
 
 /** A message of a queue. */
 export class AmqpDelivery implements Delivery {
   readonly record: IncomingRecord;
   readonly unreadable: MessagingError | undefined;
-  readonly retry?: (headers: Readonly<Record<string, string>>, delay: number) => Promise<void>;
+  readonly retry?: (headers: Readonly<Record<string, string>>, delayMs: number) => Promise<void>;
 
   constructor(
     readonly message: AmqpMessage,
@@ -53,6 +53,6 @@ export class AmqpDelivery implements Delivery {
   }
 }
 
-function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, delay: number): Promise<void> {
-  return this.owner.retry(this, headers, delay);
+function retry(this: AmqpDelivery, headers: Readonly<Record<string, string>>, delayMs: number): Promise<void> {
+  return this.owner.retry(this, headers, delayMs);
 }

@@ -83,7 +83,7 @@ export class AmqpWay implements PublishWay {
       await publishing.channel.consume(replyQueue, (message) => message && this.#parts.reply(message), { noAck: true });
       publishing.replies = true;
     }
-    if (record.direct && record.delay === 0) return "";
+    if (record.direct && record.delayMs === 0) return "";
     // A topic that the broker refuses ends the channel: not that of the publishes of other topics.
     return this.#parts.onChannel((channel) => topology.exchangeFor(channel, publishing, record));
   }
@@ -91,10 +91,10 @@ export class AmqpWay implements PublishWay {
   #send(record: OutgoingRecord, exchange: string, ended: Ended): void {
     const { publishing, topology, mandatory, translate } = this.#parts;
     const { channel, returned } = publishing;
-    const waits = record.delay > 0;
+    const waits = record.delayMs > 0;
     const key = record.direct ? record.topic : this.#routingKey(record);
     // A message that waits is routed by its delay. The exchange of its topic gets its own key as a second one.
-    const routingKey = waits ? topology.delays.routingKeyOf(record.delay) : key;
+    const routingKey = waits ? topology.delays.routingKeyOf(record.delayMs) : key;
     const secondKey = waits && !record.direct && topology.routesByKey(record.topic) ? { CC: key } : null;
     const sent = waits ? topology.waiting(record) : record;
     // The broker delivers a direct reply and returns it all the same, since its place is no queue.

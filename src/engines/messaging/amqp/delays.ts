@@ -32,17 +32,17 @@ export class Delays {
   }
 
   /** The levels that a message with this delay passes. */
-  levelsOf(delay: number): number {
-    return 32 - Math.clz32(unitsOf(delay));
+  levelsOf(delayMs: number): number {
+    return 32 - Math.clz32(unitsOf(delayMs));
   }
 
   /** The exchange at which a message begins to wait. */
-  exchangeOf(delay: number): string {
-    return this.#level(this.levelsOf(delay) - 1);
+  exchangeOf(delayMs: number): string {
+    return this.#level(this.levelsOf(delayMs) - 1);
   }
 
-  routingKeyOf(delay: number): string {
-    return unitsOf(delay).toString(2).padStart(levels, "0").split("").join(".");
+  routingKeyOf(delayMs: number): string {
+    return unitsOf(delayMs).toString(2).padStart(levels, "0").split("").join(".");
   }
 
   /** Declares the first levels, the lowest first: one that exists has all below it. */
@@ -99,6 +99,6 @@ export class Delays {
   }
 }
 
-function unitsOf(delay: number): number {
-  return Math.min(Math.max(1, Math.ceil(delay / unit)), 2 ** levels - 1);
+function unitsOf(delayMs: number): number {
+  return Math.min(Math.max(1, Math.ceil(delayMs / unit)), 2 ** levels - 1);
 }

@@ -99,25 +99,25 @@ export class Topology {
 
   /** The exchange for a record, if everything that it needs has been declared; else null. */
   knownExchange({ exchanges, delayed, levels }: PublishChannel, record: OutgoingRecord): string | null {
-    const { topic, delay, direct } = record;
+    const { topic, delayMs, direct } = record;
     const name = direct ? "" : exchanges.get(topic);
-    if (delay === 0 || name === undefined) return name ?? null;
-    const isDeclared = levels >= this.delays.levelsOf(delay) && (direct || delayed.has(name));
-    return isDeclared ? this.delays.exchangeOf(delay) : null;
+    if (delayMs === 0 || name === undefined) return name ?? null;
+    const isDeclared = levels >= this.delays.levelsOf(delayMs) && (direct || delayed.has(name));
+    return isDeclared ? this.delays.exchangeOf(delayMs) : null;
   }
 
   /** Declares what a record needs; returns its exchange. */
   async exchangeFor(channel: AmqpChannel, publishing: PublishChannel, record: OutgoingRecord): Promise<string> {
     const { exchanges, delayed } = publishing;
-    const { topic, delay, direct } = record;
+    const { topic, delayMs, direct } = record;
     let name = direct ? "" : exchanges.get(topic);
     if (name === undefined) {
       name = await this.declareExchange(channel, topic);
       if (exchanges.size > 10_000) exchanges.clear();
       exchanges.set(topic, name);
     }
-    if (delay === 0) return name;
-    const count = this.delays.levelsOf(delay);
+    if (delayMs === 0) return name;
+    const count = this.delays.levelsOf(delayMs);
     if (publishing.levels < count) {
       await this.delays.declare(channel, count);
       publishing.levels = count;
@@ -128,7 +128,7 @@ export class Topology {
       if (delayed.size > 10_000) delayed.clear();
       delayed.add(name);
     }
-    return this.delays.exchangeOf(delay);
+    return this.delays.exchangeOf(delayMs);
   }
 
   /** The record with the place to which it goes after its delay. */

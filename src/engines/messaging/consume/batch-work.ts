@@ -194,7 +194,7 @@ async function again(unit: Unit, context: ConsumerContext, outcome: AttemptResul
   if (outcome.kind !== "retry") return { attempts, pause: pauseAfter(1, settings.retry) };
   if (attempts + 1 < settings.retry.attempts) {
     context.logger.warn(`a transaction of '${context.topic}' failed`, { error: outcome.error, attempt: attempts + 1 });
-    return { attempts: attempts + 1, pause: outcome.delay ?? pauseAfter(attempts + 1, settings.retry) };
+    return { attempts: attempts + 1, pause: outcome.delayMs ?? pauseAfter(attempts + 1, settings.retry) };
   }
   return aloneAfter(unit, outcome) ?? conclude(inFlight, outcome, attempts);
 }

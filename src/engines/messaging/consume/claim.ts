@@ -17,7 +17,7 @@ const free: HeldClaim = { end: async () => {} };
 /** Claims the id of a message, where the consumer handles each id once. */
 export async function claimId(
   inFlight: InFlightMessage,
-): Promise<HeldClaim | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delay: number }> {
+): Promise<HeldClaim | { readonly kind: "duplicate" } | { readonly kind: "busy"; readonly delayMs: number }> {
   const { settings, store, topic, logger } = inFlight.consumer;
   if (store === null) return free;
   const id = `${settings.group}:${topic}:${inFlight.delivery.record.id}`;
@@ -29,10 +29,10 @@ export async function claimId(
   } catch (error) {
     // Without the store nobody knows if the message has been handled: the handler must not run.
     silent(error);
-    return { kind: "busy", delay: busyPause };
+    return { kind: "busy", delayMs: busyPause };
   }
   if (claim === "done") return { kind: "duplicate" };
-  if (claim === "busy") return { kind: "busy", delay: busyPause };
+  if (claim === "busy") return { kind: "busy", delayMs: busyPause };
   const mine = claim;
   const renewal = setInterval(() => void renew(inFlight, mine), lease / 3);
   return {

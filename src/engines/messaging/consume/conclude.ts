@@ -55,16 +55,16 @@ export function conclude(
     case "dead":
       return sendToDeadLetters(inFlight, { ...outcome, attempts: attempts + 1 });
     case "busy":
-      return later(inFlight, attempts, outcome.delay, "requeued");
+      return later(inFlight, attempts, outcome.delayMs, "requeued");
     case "requeue":
-      return later(inFlight, attempts, outcome.delay ?? pauseAfter(1, settings.retry), "requeued");
+      return later(inFlight, attempts, outcome.delayMs ?? pauseAfter(1, settings.retry), "requeued");
     case "retry": {
       const made = attempts + 1;
       const { error } = outcome;
       if (isLast(error, made, inFlight.consumer)) {
         return sendToDeadLetters(inFlight, { reason: "failed", error, attempts: made });
       }
-      const pause = outcome.delay ?? pauseAfter(made, settings.retry);
+      const pause = outcome.delayMs ?? pauseAfter(made, settings.retry);
       const next = `attempt ${made} of ${settings.retry.attempts}; the next in ${pause / 1000} s`;
       logger.warn(`a message of '${topic}' failed: ${next}`, { ...named(inFlight), error });
       return later(inFlight, made, pause, "retried");

@@ -198,8 +198,8 @@ export class Consumer implements Subscription {
    * Ends the consumer: no further messages, the running handlers finish and are settled, the other messages are given back,
    * the group is left. Handlers that run longer are aborted, and their messages go to others.
    */
-  drain(timeout: number): Promise<void> {
-    return (this.#draining ??= this.#drain(timeout));
+  drain(timeoutMs: number): Promise<void> {
+    return (this.#draining ??= this.#drain(timeoutMs));
   }
 
   async #open(): Promise<BrokerConsumer> {
@@ -218,11 +218,11 @@ export class Consumer implements Subscription {
       unconfirmed: (identities) => {
         for (const identity of identities) this.#finished.add(identity);
       },
-      hold: async (timeout, isHeld = () => true) => {
+      hold: async (timeoutMs, isHeld = () => true) => {
         const isTask = ({ delivery }: InFlightMessage) => isHeld(delivery);
         // Messages of a consumer that ends are given back: they must pass.
         if (!this.#stopping.signal.aborted) this.#flow.pause(isTask);
-        await within(this.#flow.quiet(isTask), timeout);
+        await within(this.#flow.quiet(isTask), timeoutMs);
       },
       resume: () => this.#flow.resume(),
       failed: (error) => {
@@ -366,13 +366,13 @@ export class Consumer implements Subscription {
     }
   }
 
-  async #drain(timeout: number): Promise<void> {
+  async #drain(timeoutMs: number): Promise<void> {
     this.#stopping.abort();
     this.#flow.resume();
     const { logger } = this.#parts;
     await this.#opening;
     await this.#source?.stop().catch((error: unknown) => logger.warn("a consumer could not be stopped", { error }));
-    if (await within(this.#flow.idle(), timeout, () => true)) {
+    if (await within(this.#flow.idle(), timeoutMs, () => true)) {
       const late = [...this.#inFlight.values()];
       logger.warn(`${late.length} messages of '${this.topic}' were not finished in time: they go to others`);
       const releases = late.map((inFlight) => {

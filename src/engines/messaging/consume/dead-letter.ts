@@ -36,7 +36,7 @@ export function deadLetterRecord(record: IncomingRecord, deadTopic: string, deat
     headers[frameworkHeaders.issues] = headerText(JSON.stringify(issues), 8000);
   }
   const { id, key, body, timestamp } = record;
-  return { topic: deadTopic, id, key, headers, body, timestamp, delay: 0, foreign: true };
+  return { topic: deadTopic, id, key, headers, body, timestamp, delayMs: 0, foreign: true };
 }
 
 /**

@@ -16,11 +16,11 @@ import { RefusedError } from "./handler.js";
  */
 export type DeadReason = "failed" | "invalid" | "refused" | "handler" | "undeliverable" | "unreadable";
 
-/** The result of one attempt. Delays are in milliseconds; null for the pause of the retry options. */
+/** The result of one attempt. A delay is null for the pause of the retry options. */
 export type Outcome =
   | { readonly kind: "done"; readonly value: unknown }
-  | { readonly kind: "retry"; readonly error: unknown; readonly delay: number | null }
-  | { readonly kind: "requeue"; readonly delay: number | null }
+  | { readonly kind: "retry"; readonly error: unknown; readonly delayMs: number | null }
+  | { readonly kind: "requeue"; readonly delayMs: number | null }
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "dead"; readonly reason: DeadReason; readonly error: unknown };
 
@@ -30,7 +30,7 @@ export type AttemptResult =
   /** The message has been handled already. */
   | { readonly kind: "duplicate" }
   /** Another process handles the message, or a store does not respond. Not counted as an attempt. */
-  | { readonly kind: "busy"; readonly delay: number };
+  | { readonly kind: "busy"; readonly delayMs: number };
 
 /** The outcome for a message whose handler has ended: the choice of the handler, its error, or its value. */
 export function outcomeOf(message: Message, failure: { readonly error: unknown } | null, value: unknown): Outcome {
@@ -51,7 +51,7 @@ export function outcomeOf(message: Message, failure: { readonly error: unknown }
 export function failed(error: unknown): Outcome {
   if (isInstance(error, UndecodableError) || isInvalidInput(error)) return { kind: "dead", reason: "invalid", error };
   if (isInstance(error, RefusedError)) return { kind: "dead", reason: "refused", error };
-  return { kind: "retry", error, delay: null };
+  return { kind: "retry", error, delayMs: null };
 }
 
 /** Marks the errors of received values: a handler that publishes a wrong value itself gives the same class. */
@@ -71,9 +71,9 @@ function decided(decision: Decision, value: unknown): Outcome {
     case "ack":
       return { kind: "done", value };
     case "nack":
-      return { kind: "retry", error: new Error(decision.reason), delay: milliseconds(decision.delay) };
+      return { kind: "retry", error: new Error(decision.reason), delayMs: milliseconds(decision.delay) };
     case "requeue":
-      return { kind: "requeue", delay: milliseconds(decision.delay) };
+      return { kind: "requeue", delayMs: milliseconds(decision.delay) };
     case "reject":
       return { kind: "reject", reason: decision.reason };
     case "deadLetter":

@@ -53,7 +53,7 @@ export function sendReply({ consumer, delivery }: InFlightMessage, result: Reply
       },
       body,
       timestamp: Date.now(),
-      delay: 0,
+      delayMs: 0,
       direct: true,
     };
     const { replies } = consumer.broker;

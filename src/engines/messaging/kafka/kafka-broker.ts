@@ -49,7 +49,7 @@ export class KafkaBroker implements Broker {
     this.defaultGroup = config.given.groupId ?? application ?? config.groupId;
     this.defaultPrefetch = config.prefetch;
     this.boundsPrefetch = config.given.prefetch !== undefined;
-    this.abilities = { delay: 0, broadcast: true, seek: true, maxBytes: config.maxBytes };
+    this.abilities = { maxDelayMs: 0, broadcast: true, seek: true, maxBytes: config.maxBytes };
   }
 
   async open(): Promise<void> {

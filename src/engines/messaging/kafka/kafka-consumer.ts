@@ -228,8 +228,8 @@ export class KafkaConsumer implements BrokerConsumer {
   }
 
   /** Begins nothing in partitions that may go to others. Resolves when what runs has ended, or after so many milliseconds. */
-  async #hold(timeout: number): Promise<void> {
-    await this.#sink.hold?.(timeout, (delivery: Delivery) =>
+  async #hold(timeoutMs: number): Promise<void> {
+    await this.#sink.hold?.(timeoutMs, (delivery: Delivery) =>
       this.#assignment.isFrozen((delivery as KafkaDelivery).number),
     );
   }

@@ -42,7 +42,7 @@ export class MemoryBroker implements Broker {
     this.name = name;
     this.defaultGroup = groupId;
     // Timers of Node cannot wait longer than 24 days.
-    this.abilities = { delay: Math.min(year, 2_147_483_647), broadcast: true, seek: true, maxBytes };
+    this.abilities = { maxDelayMs: Math.min(year, 2_147_483_647), broadcast: true, seek: true, maxBytes };
   }
 
   async open(): Promise<void> {

@@ -58,7 +58,7 @@ export class MemoryConsumer implements BrokerConsumer, GroupMember {
         this.#parked.wait(delivery);
         this.#group.schedule();
       },
-      retry: (headers, delay) => settle(() => this.#group.later({ ...record, headers }, delay)),
+      retry: (headers, delayMs) => settle(() => this.#group.later({ ...record, headers }, delayMs)),
     };
     this.#unsettled.set(delivery, record);
     this.#parked.add(delivery);

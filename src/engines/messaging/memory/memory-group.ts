@@ -28,7 +28,7 @@ const lookAhead = 1000;
 
 /** The queue of one group. Records of one key go to one consumer as long as it has some of them. */
 export class MemoryGroup {
-  readonly #after: (delay: number, run: () => void) => void;
+  readonly #after: (delayMs: number, run: () => void) => void;
   readonly #consumers: GroupMember[] = [];
   readonly #owners = new Map<string, { readonly consumer: GroupMember; count: number }>();
   #queue: Queued[] = [];
@@ -38,7 +38,7 @@ export class MemoryGroup {
   #era = 0;
 
   /** @param after runs a function after so many milliseconds */
-  constructor(after: (delay: number, run: () => void) => void) {
+  constructor(after: (delayMs: number, run: () => void) => void) {
     this.#after = after;
   }
 
@@ -88,9 +88,9 @@ export class MemoryGroup {
     if (owner?.consumer === consumer && --owner.count === 0) this.#owners.delete(key);
   }
 
-  later(record: StoredRecord, delay: number): void {
+  later(record: StoredRecord, delayMs: number): void {
     const era = this.#era;
-    this.#after(delay, () => {
+    this.#after(delayMs, () => {
       if (era === this.#era) this.add(record);
     });
   }

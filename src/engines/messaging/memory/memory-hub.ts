@@ -38,7 +38,7 @@ export class MemoryHub {
     if (record.direct && !this.#topics.has(record.topic))
       throw new MessagingError("UNKNOWN_TOPIC", `no request waits for replies at '${record.topic}'`);
     this.topic(record.topic);
-    if (record.delay > 0) this.#later(record.delay, () => this.#append(record));
+    if (record.delayMs > 0) this.#later(record.delayMs, () => this.#append(record));
     else this.#append(record);
   }
 
@@ -73,7 +73,7 @@ export class MemoryHub {
     const topic = this.topic(name);
     let group = topic.groups.get(groupName);
     if (group === undefined) {
-      topic.groups.set(groupName, (group = new MemoryGroup((delay, run) => this.#later(delay, run))));
+      topic.groups.set(groupName, (group = new MemoryGroup((delayMs, run) => this.#later(delayMs, run))));
       if (from === "start") for (const record of topic.records) group.add(record);
     }
     return group;
@@ -124,7 +124,7 @@ export class MemoryHub {
 
   #append(record: OutgoingRecord): void {
     const topic = this.topic(record.topic);
-    const { delay: _delay, ...rest } = record;
+    const { delayMs: _delay, ...rest } = record;
     // Publishers may use their buffer again.
     const stored: StoredRecord = { ...rest, body: record.body.slice(), offset: topic.next++ };
     topic.records.push(stored);
@@ -132,11 +132,11 @@ export class MemoryHub {
     for (const group of topic.groups.values()) group.add(stored);
   }
 
-  #later(delay: number, run: () => void): void {
+  #later(delayMs: number, run: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       run();
-    }, delay);
+    }, delayMs);
     timer.unref();
     this.#timers.add(timer);
   }

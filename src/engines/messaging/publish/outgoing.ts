@@ -76,7 +76,7 @@ export function outgoing(
     headers,
     body,
     timestamp: Date.now(),
-    delay: milliseconds(given.delay ?? 0),
+    delayMs: milliseconds(given.delay ?? 0),
   };
   if (codec === null) {
     return topic.schema === null ? record : checkOutgoing(topic.name, topic.schema, value, body).then(() => record);

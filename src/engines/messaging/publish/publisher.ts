@@ -110,8 +110,9 @@ export class Publisher {
     if (this.#closed) return new MessagingError("CLOSED", `the ${name} broker has been closed`);
     const large = record.foreign ? null : tooLarge(record, size, this.#broker);
     if (large !== null) return large;
-    if (record.delay > abilities.delay) {
-      const most = abilities.delay === 0 ? "cannot delay messages" : `delays by at most ${abilities.delay / 1000} s`;
+    if (record.delayMs > abilities.maxDelayMs) {
+      const most =
+        abilities.maxDelayMs === 0 ? "cannot delay messages" : `delays by at most ${abilities.maxDelayMs / 1000} s`;
       return new MessagingError("UNSUPPORTED", `the ${name} broker ${most}`);
     }
     if (this.#waiting >= this.#maxWaiting || this.#bytes + size > this.#maxWaitingBytes) {

@@ -23,14 +23,14 @@ const noBytes = "=";
 /** Characters that SQS takes in a body: those that XML can hold. */
 const allowed = /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]+$/u;
 
-type EntryRecord = Omit<OutgoingRecord, "topic" | "delay">;
+type EntryRecord = Omit<OutgoingRecord, "topic" | "delayMs">;
 
 /** An entry of a batch. A message over the limit is refused here, before it is sent. */
 export function entryOf(
   record: EntryRecord,
   options: {
     readonly index: number;
-    readonly delay: number;
+    readonly delayMs: number;
     readonly group: string | null;
     readonly deduplicate: string;
     /** The most bytes. */
@@ -51,7 +51,7 @@ export function entryOf(
     Id: String(options.index),
     MessageBody: body,
     MessageAttributes: { [attribute]: { DataType: "String", StringValue: value } },
-    ...(options.delay > 0 && { DelaySeconds: Math.ceil(options.delay / 1000) }),
+    ...(options.delayMs > 0 && { DelaySeconds: Math.ceil(options.delayMs / 1000) }),
     ...(options.group !== null && { MessageGroupId: options.group, MessageDeduplicationId: options.deduplicate }),
   };
 }

@@ -19,7 +19,7 @@ import { SqsService } from "./service.js";
 import { type SendCopy, SqsConsumer } from "./sqs-consumer.js";
 
 const batch = 10;
-/** The longest delay of SQS. */
+/** Milliseconds of the longest delay of SQS. */
 const longestDelay = 900_000;
 
 type Prepared = { readonly record: OutgoingRecord; readonly entry: SqsSendEntry };
@@ -47,9 +47,9 @@ export class SqsBroker implements Broker {
     this.defaultPrefetch = config.prefetch;
     this.boundsPrefetch = config.given.prefetch !== undefined;
     // FIFO queues delay all messages or none, and SNS delays none.
-    const delay = config.fifo || sns !== null ? 0 : longestDelay;
+    const maxDelayMs = config.fifo || sns !== null ? 0 : longestDelay;
     const maxBytes = (sns === null ? largestMessage : largestNotice) - 1000;
-    this.abilities = { delay, broadcast: false, seek: false, maxBytes };
+    this.abilities = { maxDelayMs, broadcast: false, seek: false, maxBytes };
   }
 
   async open(): Promise<void> {
@@ -125,7 +125,7 @@ export class SqsBroker implements Broker {
     const prepared: Prepared[] = [];
     for (const [index, record] of records.entries()) {
       try {
-        prepared.push({ record, entry: this.#entry(record, index % 1000, record.delay, fifo, limit) });
+        prepared.push({ record, entry: this.#entry(record, index % 1000, record.delayMs, fifo, limit) });
       } catch (error) {
         outcomes.set(record, asMessagingError(error));
       }
@@ -148,18 +148,18 @@ export class SqsBroker implements Broker {
   }
 
   #entry(
-    record: Omit<OutgoingRecord, "topic" | "delay">,
+    record: Omit<OutgoingRecord, "topic" | "delayMs">,
     index: number,
-    delay: number,
+    delayMs: number,
     fifo: boolean,
     limit: number,
   ): SqsSendEntry {
-    if (fifo && delay > 0) {
+    if (fifo && delayMs > 0) {
       throw new MessagingError("UNSUPPORTED", "FIFO queues cannot delay single messages");
     }
     let deduplicate = this.#deduplicate.get(record);
     if (deduplicate === undefined) this.#deduplicate.set(record, (deduplicate = randomUUID()));
-    return entryOf(record, { index, delay, group: fifo ? groupOf(record) : null, deduplicate, limit });
+    return entryOf(record, { index, delayMs, group: fifo ? groupOf(record) : null, deduplicate, limit });
   }
 
   async #send(
@@ -180,9 +180,9 @@ export class SqsBroker implements Broker {
     return outcomes;
   }
 
-  readonly #sendCopy: SendCopy = async (topic, record, headers, delay) => {
+  readonly #sendCopy: SendCopy = async (topic, record, headers, delayMs) => {
     const copy = copyOf(record, headers);
-    const entry = this.#entry(copy, 0, Math.min(delay, longestDelay), this.#service.isFifo(topic), largestMessage);
+    const entry = this.#entry(copy, 0, Math.min(delayMs, longestDelay), this.#service.isFifo(topic), largestMessage);
     const [failure] = (await this.#send(topic, [entry], null)).values();
     if (failure !== undefined) throw failure;
   };

@@ -12,7 +12,7 @@ export type SendCopy = (
   topic: string,
   record: IncomingRecord,
   headers: Readonly<Record<string, string>>,
-  delay: number,
+  delayMs: number,
 ) => Promise<void>;
 
 interface Held {
@@ -256,9 +256,9 @@ export class SqsConsumer implements BrokerConsumer {
       },
       // FIFO queues delay all messages or none: there the consumer waits itself.
       ...(!this.#service.isFifo(topic) && {
-        retry: async (headers: Readonly<Record<string, string>>, delay: number) => {
+        retry: async (headers: Readonly<Record<string, string>>, delayMs: number) => {
           take();
-          await this.#sendCopy(topic, record, headers, delay);
+          await this.#sendCopy(topic, record, headers, delayMs);
           await ack();
         },
       }),
