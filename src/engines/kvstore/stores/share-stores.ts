@@ -45,17 +45,17 @@ export class KvProcessedStore implements ProcessedStore {
     this.#change = kv.script(change);
   }
 
-  async begin(id: string, lease: number): Promise<Claim | "done" | "busy"> {
+  async begin(id: string, leaseMs: number): Promise<Claim | "done" | "busy"> {
     const key = `message:${id}`;
     const token = randomUUID();
-    const known = await this.#begin.run([key], [token, lease]);
+    const known = await this.#begin.run([key], [token, leaseMs]);
     if (known === "done" || known === "busy") return known;
-    const change = async (value: string, milliseconds: number): Promise<boolean> =>
-      (await this.#change.run([key], [token, value, milliseconds])) === 1;
+    const change = async (value: string, keepMs: number): Promise<boolean> =>
+      (await this.#change.run([key], [token, value, keepMs])) === 1;
     return {
-      done: (keep) => change("done", keep),
+      done: (keepMs) => change("done", keepMs),
       release: () => change("", 0),
-      renew: (again) => change(token, again),
+      renew: (nextMs) => change(token, nextMs),
     };
   }
 }

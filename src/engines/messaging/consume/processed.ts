@@ -5,17 +5,17 @@ import { perProcess } from "../../../pipeline/shared-stores.js";
  * implements it for all processes; the store below for one.
  */
 export interface ProcessedStore {
-  /** Claims an id for a handler, for `lease` milliseconds; "done" if it has been handled, "busy" if a handler has it. */
-  begin(id: string, lease: number): Promise<Claim | "done" | "busy">;
+  /** Claims an id for a handler, for `leaseMs`; "done" if it has been handled, "busy" if a handler has it. */
+  begin(id: string, leaseMs: number): Promise<Claim | "done" | "busy">;
 }
 
 /** An id that belongs to one handler. Each function resolves to false if the claim has been lost meanwhile. */
 export interface Claim {
-  /** The message is handled; the id is remembered for so many milliseconds. */
-  done(keep: number): Promise<boolean>;
+  /** The message is handled; the id is remembered for `keepMs`. */
+  done(keepMs: number): Promise<boolean>;
   /** The message is not handled: others can claim it. */
   release(): Promise<boolean>;
-  renew(lease: number): Promise<boolean>;
+  renew(leaseMs: number): Promise<boolean>;
 }
 
 declare module "../../../pipeline/shared-stores.js" {
@@ -46,22 +46,22 @@ export class MemoryProcessedStore implements ProcessedStore {
     return this.#entries.size;
   }
 
-  async begin(id: string, lease: number): Promise<Claim | "done" | "busy"> {
+  async begin(id: string, leaseMs: number): Promise<Claim | "done" | "busy"> {
     const known = this.#entries.get(id);
     if (known !== undefined && known.until > this.#now()) return known.claim === null ? "done" : "busy";
     const claim = {};
-    this.#put(id, { claim, until: this.#now() + lease });
+    this.#put(id, { claim, until: this.#now() + leaseMs });
     const mine = () => this.#entries.get(id)?.claim === claim;
     return {
-      done: async (keep) => {
+      done: async (keepMs) => {
         if (!mine()) return false;
-        this.#put(id, { claim: null, until: this.#now() + keep });
+        this.#put(id, { claim: null, until: this.#now() + keepMs });
         return true;
       },
       release: async () => mine() && this.#entries.delete(id),
-      renew: async (again) => {
+      renew: async (nextMs) => {
         if (!mine()) return false;
-        this.#put(id, { claim, until: this.#now() + again });
+        this.#put(id, { claim, until: this.#now() + nextMs });
         return true;
       },
     };
