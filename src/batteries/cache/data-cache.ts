@@ -14,17 +14,17 @@ import { maxRefreshes } from "./refresher.js";
 import { type CacheEntry, type CacheStore, cacheTime } from "./store.js";
 import type { StoreCalls } from "./store-calls.js";
 
-/** One call of `fetch`. Times are in milliseconds. */
+/** One call of `fetch`. */
 interface Search {
   readonly name: string;
   readonly key: string;
   readonly make: () => unknown;
   readonly tags: readonly string[];
-  readonly ttl: number;
-  readonly staleWhileRevalidate: number;
-  readonly staleIfError: number;
-  readonly wait: number;
-  readonly lease: number;
+  readonly ttlMs: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
+  readonly waitMs: number;
+  readonly leaseMs: number;
 }
 
 /** `kept` is false if the value was invalidated while it was made: callers that waited for it look again. */
@@ -55,14 +55,14 @@ export class DataCache {
     const search = searchOf(name, given, make);
     const found = await this.#find(search);
     if (isFresh(found)) return copyOf(found);
-    if (isUsable(found, "staleWhileRevalidate")) {
+    if (isUsable(found, "staleWhileRevalidateMs")) {
       this.#renew(search, found);
       return copyOf(found);
     }
     try {
       return copyOf(await this.#make(search));
     } catch (error) {
-      if (!isUsable(found, "staleIfError")) throw error;
+      if (!isUsable(found, "staleIfErrorMs")) throw error;
       this.#complain(search, error);
       return copyOf(found);
     }
@@ -82,7 +82,7 @@ export class DataCache {
     for (let patience = 3; patience > 0; patience--) {
       const flight = this.#flights.get(search.key);
       if (flight === undefined) return (await this.#begin(search, null)).entry;
-      const made = await within(flight, search.wait, () => null);
+      const made = await within(flight, search.waitMs, () => null);
       if (made === null) break;
       if (made.kept) return made.entry;
     }
@@ -97,17 +97,17 @@ export class DataCache {
 
   /** Makes the value unless another process does so. That one is waited for, but not to renew a stale value. */
   async #alone(search: Search, stale: CacheEntry | null): Promise<Made> {
-    const { key, lease } = search;
+    const { key, leaseMs } = search;
     const look = async (): Promise<Made | null> => {
       const found = await this.#find(search);
       return isFresh(found) ? { entry: found, kept: true } : null;
     };
     const attempt = async (): Promise<Made | null> => {
       const run = async (): Promise<Made> => (await look()) ?? this.#run(search);
-      return (await this.store.exclusively!(key, lease, run)) ?? look();
+      return (await this.store.exclusively!(key, leaseMs, run)) ?? look();
     };
     if (this.store.exclusively === undefined) return this.#run(search);
-    const timeoutMs = stale === null ? search.wait : 0;
+    const timeoutMs = stale === null ? search.waitMs : 0;
     const made = await poll(attempt, { first: 20, longest: 250, timeoutMs, signal: undefined });
     return made ?? (stale === null ? this.#run(search) : { entry: stale, kept: false });
   }
@@ -155,15 +155,18 @@ function searchOf(name: unknown, given: unknown, make: unknown): Search {
     key: boundedText(`\n${name}`),
     make: make as () => unknown,
     tags: [...new Set([name, ...tags].map(boundedText))],
-    ttl: milliseconds(ttl) * (1 - jitter * Math.random()),
-    staleWhileRevalidate: milliseconds(times.staleWhileRevalidate),
-    staleIfError: milliseconds(times.staleIfError),
-    wait: milliseconds(times.wait),
-    lease: milliseconds(times.lease),
+    ttlMs: milliseconds(ttl) * (1 - jitter * Math.random()),
+    staleWhileRevalidateMs: milliseconds(times.staleWhileRevalidate),
+    staleIfErrorMs: milliseconds(times.staleIfError),
+    waitMs: milliseconds(times.wait),
+    leaseMs: milliseconds(times.lease),
   };
 }
 
-function entryOf({ name, key, tags, ttl, staleWhileRevalidate, staleIfError }: Search, value: unknown): CacheEntry {
+function entryOf(
+  { name, key, tags, ttlMs, staleWhileRevalidateMs, staleIfErrorMs }: Search,
+  value: unknown,
+): CacheEntry {
   const body = toJson(value);
   if (body === undefined) {
     throw new ValueError(
@@ -180,11 +183,11 @@ function entryOf({ name, key, tags, ttl, staleWhileRevalidate, staleIfError }: S
     tags,
     vary: [],
     madeAt,
-    initialAge: 0,
+    initialAgeMs: 0,
     date: Date.now(),
-    freshUntil: madeAt + ttl,
-    staleWhileRevalidate,
-    staleIfError,
+    freshUntil: madeAt + ttlMs,
+    staleWhileRevalidateMs,
+    staleIfErrorMs,
     mayBeStale: true,
     size: sizeOf({ key, body, type, fields: [], tags, vary: [] }),
   };
@@ -199,6 +202,9 @@ function isFresh(entry: CacheEntry | undefined): entry is CacheEntry {
   return entry !== undefined && entry.freshUntil > cacheTime();
 }
 
-function isUsable(entry: CacheEntry | undefined, time: "staleWhileRevalidate" | "staleIfError"): entry is CacheEntry {
+function isUsable(
+  entry: CacheEntry | undefined,
+  time: "staleWhileRevalidateMs" | "staleIfErrorMs",
+): entry is CacheEntry {
   return entry !== undefined && cacheTime() - entry.freshUntil < entry[time];
 }

@@ -31,7 +31,7 @@ export function entryOf(request: Request, response: Response, plan: CachePlan, k
   const size = sizeOf({ key, body, type, fields, tags, vary });
   if (size > plan.maxEntrySize) return null;
   const madeAt = cacheTime();
-  const { fresh, initialAge, ...stale } = lifetime;
+  const { fresh, initialAgeMs, ...stale } = lifetime;
   return {
     status: response.status,
     type: type === null ? null : ownCopy(type),
@@ -40,9 +40,9 @@ export function entryOf(request: Request, response: Response, plan: CachePlan, k
     tags: tags.map(ownCopy),
     vary: vary.map(([name, value]) => [name, value === null ? null : ownCopy(value)]),
     madeAt,
-    initialAge,
+    initialAgeMs,
     date,
-    freshUntil: madeAt - initialAge + fresh,
+    freshUntil: madeAt - initialAgeMs + fresh,
     ...stale,
     size,
   };
@@ -62,7 +62,7 @@ function keptText(text: string): string | Uint8Array {
 
 /** A response from an entry: the whole of it, or 304 to a client that has it already. It shares nothing with the entry. */
 export function answerFrom(request: Request, entry: CacheEntry, status: CacheStatus): Response {
-  const age = Math.max(0, Math.floor((cacheTime() - entry.madeAt + entry.initialAge) / 1000));
+  const age = Math.max(0, Math.floor((cacheTime() - entry.madeAt + entry.initialAgeMs) / 1000));
   const unchanged = entry.status === 200 && isUnchanged(request, entry);
   const response = new Response();
   response.status = unchanged ? 304 : entry.status;

@@ -8,9 +8,9 @@ import type { CachePlan } from "./options.js";
 export interface Lifetime {
   readonly fresh: number;
   /** Its age when it was stored. */
-  readonly initialAge: number;
-  readonly staleWhileRevalidate: number;
-  readonly staleIfError: number;
+  readonly initialAgeMs: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
   readonly mayBeStale: boolean;
 }
 
@@ -37,11 +37,11 @@ export function lifetimeOf(response: Response, plan: CachePlan, now: number): Li
     const delta = deltaOf(directives, name) ?? otherwise;
     return Number.isNaN(delta) ? 0 : delta;
   };
-  const staleWhileRevalidate = grace("stale-while-revalidate", plan.staleWhileRevalidate);
-  const staleIfError = grace("stale-if-error", plan.staleIfError);
-  const initialAge = ageOf(fields, now);
-  if (fresh + Math.max(staleWhileRevalidate, staleIfError) <= initialAge) return null;
-  return { fresh, initialAge, staleWhileRevalidate, staleIfError, mayBeStale };
+  const staleWhileRevalidateMs = grace("stale-while-revalidate", plan.staleWhileRevalidate);
+  const staleIfErrorMs = grace("stale-if-error", plan.staleIfError);
+  const initialAgeMs = ageOf(fields, now);
+  if (fresh + Math.max(staleWhileRevalidateMs, staleIfErrorMs) <= initialAgeMs) return null;
+  return { fresh, initialAgeMs, staleWhileRevalidateMs, staleIfErrorMs, mayBeStale };
 }
 
 /**

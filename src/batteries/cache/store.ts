@@ -11,13 +11,13 @@ export interface CacheEntry {
   readonly vary: readonly (readonly [name: string, value: string | null])[];
   /** The time at which the response was stored, by `cacheTime`, and its age by then. */
   readonly madeAt: number;
-  readonly initialAge: number;
+  readonly initialAgeMs: number;
   /** The same time by the wall clock, to compare with dates that clients send. */
   readonly date: number;
   readonly freshUntil: number;
   /** Time after that for which it may be sent while a new one is made, or in place of an error. */
-  readonly staleWhileRevalidate: number;
-  readonly staleIfError: number;
+  readonly staleWhileRevalidateMs: number;
+  readonly staleIfErrorMs: number;
   /** True if it may be sent when it is stale. */
   readonly mayBeStale: boolean;
   /** Bytes it takes in memory, its key included. */
@@ -43,10 +43,10 @@ export interface CacheStore {
   put(ticket: number, key: string, entry: CacheEntry): boolean | Promise<boolean>;
   /**
    * Runs a function while no other process does so for this key. Returns null if another one does: it has the key until it
-   * has ended, or `lease` milliseconds after it has died. A store that is away runs the function. Stores of one process need
+   * has ended, or `leaseMs` after it has died. A store that is away runs the function. Stores of one process need
    * no such method.
    */
-  exclusively?<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null>;
+  exclusively?<T>(key: string, leaseMs: number, run: () => Promise<T>): Promise<T | null>;
   /** Drops everything under a key. */
   remove(key: string): void | Promise<void>;
   /** Drops every entry with one of the tags. Returns their number. */

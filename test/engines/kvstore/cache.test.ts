@@ -20,11 +20,11 @@ function entry(change: Partial<CacheEntry> = {}): CacheEntry {
     tags: ["books"],
     vary: [],
     madeAt: now,
-    initialAge: 0,
+    initialAgeMs: 0,
     date: Date.now(),
     freshUntil: now + 60_000,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
+    staleWhileRevalidateMs: 0,
+    staleIfErrorMs: 0,
     mayBeStale: true,
     size: 100,
     ...change,
@@ -46,6 +46,8 @@ describe("a cache entry as bytes", () => {
     Buffer.from([0, 0, 0, 9, 1]),
     Buffer.from("\0\0\0\x02[]"),
     Buffer.from("\0\0\0\x06[1,{}]"),
+    // A version whose entries have other names.
+    encodeEntry(entry({ initialAgeMs: undefined as never })),
   ])("Bytes that are not a cache entry are decoded to undefined", (bytes) => {
     expect(decodeEntry(bytes)).toBeUndefined();
   });
@@ -206,7 +208,7 @@ describe.skipIf(!service("redis"))("a response cache in the key-value store", ()
     const old = entry({ freshUntil: cacheTime() - 1 });
     expect(await store.put(await store.begin(), "old", old)).toBe(true);
     expect(await store.find("old", noField)).toBeUndefined();
-    const stale = entry({ freshUntil: cacheTime() - 1, staleIfError: 60_000 });
+    const stale = entry({ freshUntil: cacheTime() - 1, staleIfErrorMs: 60_000 });
     await store.put(await store.begin(), "stale", stale);
     expect(await store.find("stale", noField)).toBeDefined();
   });

@@ -82,8 +82,8 @@ describe.skipIf(!service("redis"))("a cluster of three masters and three replica
 
     const kv = await open();
     const [one, two] = [new KvCacheStore(kv), new KvCacheStore(kv)];
-    const times = { madeAt: cacheTime(), initialAge: 0, date: Date.now(), freshUntil: cacheTime() + 60_000 };
-    const rest = { staleWhileRevalidate: 0, staleIfError: 0, mayBeStale: true, size: 1, fields: [], vary: [] };
+    const times = { madeAt: cacheTime(), initialAgeMs: 0, date: Date.now(), freshUntil: cacheTime() + 60_000 };
+    const rest = { staleWhileRevalidateMs: 0, staleIfErrorMs: 0, mayBeStale: true, size: 1, fields: [], vary: [] };
     const entry = { status: 200, type: null, body: "x", tags: ["books"], ...times, ...rest };
     const ticket = await one.begin();
     for (let i = 0; i < 40; i++) expect(await one.put(ticket, `k${i}`, entry)).toBe(true);

@@ -20,11 +20,11 @@ function entry(body: string, change: Partial<CacheEntry> = {}): CacheEntry {
     tags: ["books", "address"],
     vary: [],
     madeAt: now,
-    initialAge: 0,
+    initialAgeMs: 0,
     date: Date.now(),
     freshUntil: now + 60_000,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
+    staleWhileRevalidateMs: 0,
+    staleIfErrorMs: 0,
     mayBeStale: true,
     size: 100,
     ...change,
@@ -134,7 +134,7 @@ describe.skipIf(!service("redis"))("responses of the key-value store that are ke
     const one = near(await testStore());
     await one.put(await one.begin(), "k", entry("first"));
     await untilNear(one, "k");
-    await one.put(await one.begin(), "short", entry("short", { freshUntil: cacheTime() - 1, staleIfError: 60_000 }));
+    await one.put(await one.begin(), "short", entry("short", { freshUntil: cacheTime() - 1, staleIfErrorMs: 60_000 }));
     const found = one.find("short", noField);
     expect(found).toBeInstanceOf(Promise);
     expect((await found)?.body).toBe("short");

@@ -81,7 +81,7 @@ export class KvCacheStore implements CacheStore {
 
   async put(ticket: number, key: string, entry: CacheEntry): Promise<boolean> {
     const { root, id } = this.#placeOf(key);
-    const stale = entry.mayBeStale ? Math.max(entry.staleWhileRevalidate, entry.staleIfError) : 0;
+    const stale = entry.mayBeStale ? Math.max(entry.staleWhileRevalidateMs, entry.staleIfErrorMs) : 0;
     const ttl = Math.ceil(entry.freshUntil + stale - cacheTime());
     if (ttl <= 0) return true;
     const names = entry.vary.map(([name]) => name);
@@ -92,14 +92,14 @@ export class KvCacheStore implements CacheStore {
     return kept === 1;
   }
 
-  async exclusively<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null> {
+  async exclusively<T>(key: string, leaseMs: number, run: () => Promise<T>): Promise<T | null> {
     let began = false;
     const begin = (): Promise<T> => {
       began = true;
       return run();
     };
     try {
-      return await this.#kv.lock(`cache:${this.idOf(key)}`, { ttl: lease / 1000 }, begin);
+      return await this.#kv.lock(`cache:${this.idOf(key)}`, { ttl: leaseMs / 1000 }, begin);
     } catch (error) {
       if (began) throw error;
       return error instanceof KvStoreError && error.code === "LOCKED" ? null : run();
@@ -216,7 +216,9 @@ export function decodeEntry(whole: Buffer): CacheEntry | undefined {
     const parsed: unknown = JSON.parse(whole.toString("utf8", headLength, end));
     if (!Array.isArray(parsed) || typeof parsed[1] !== "object" || parsed[1] === null) return undefined;
     const [kind, head] = parsed as [number, Omit<CacheEntry, "body">];
-    if (!Number.isFinite(head.freshUntil) || !Array.isArray(head.fields) || !Array.isArray(head.vary)) return undefined;
+    const { freshUntil, initialAgeMs, fields, vary } = head;
+    if (!Number.isFinite(freshUntil) || !Number.isFinite(initialAgeMs)) return undefined;
+    if (!Array.isArray(fields) || !Array.isArray(vary)) return undefined;
     const bytes = whole.subarray(end);
     return { ...head, body: kind === 0 ? null : kind === 1 ? bytes.toString() : bytes };
   } catch {

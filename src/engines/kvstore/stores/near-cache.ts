@@ -63,8 +63,8 @@ export class NearCacheStore implements CacheStore {
     return kept;
   }
 
-  exclusively<T>(key: string, lease: number, run: () => Promise<T>): Promise<T | null> {
-    return this.#far.exclusively(key, lease, run);
+  exclusively<T>(key: string, leaseMs: number, run: () => Promise<T>): Promise<T | null> {
+    return this.#far.exclusively(key, leaseMs, run);
   }
 
   async remove(key: string): Promise<void> {
