@@ -45,7 +45,7 @@ export class AppHost extends StoreRegistry implements Host, RunTarget, RouteSink
   bodyLimit: number = defaultBodyLimit;
   addressOf: (request: Request) => string = peerAddress;
   originOf: ((request: Request) => string) | null = null;
-  storePatience: number = Number.POSITIVE_INFINITY;
+  storePatienceMs: number = Number.POSITIVE_INFINITY;
   tracer: Tracer | null = null;
   #table = new RouteTable<AppRoute>();
   readonly #routes: AppRoute[] = [];

@@ -35,8 +35,8 @@ export interface Host extends StoreSource {
   addressOf: (request: Request) => string;
   /** Determines scheme and host where proxies are trusted; null elsewhere. */
   originOf: ((request: Request) => string) | null;
-  /** Milliseconds that one request waits for all shared stores together. */
-  storePatience: number;
+  /** The longest time that one request waits for all shared stores together. */
+  storePatienceMs: number;
   /** The middleware and guards that the application itself uses. */
   readonly scope: Scope;
   /** The dependencies of the application. */

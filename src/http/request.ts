@@ -43,8 +43,8 @@ export interface RequestHost {
   addressOf: (request: Request) => string;
   /** Determines scheme and host where proxies are trusted; null elsewhere. */
   originOf: ((request: Request) => string) | null;
-  /** Milliseconds that one request waits for all shared stores together. */
-  storePatience: number;
+  /** The longest time that one request waits for all shared stores together. */
+  storePatienceMs: number;
 }
 
 /** The reason why no route matches a request, as the table of routes gives it. */

@@ -13,7 +13,7 @@ const slowPart = 1 / 20;
  * away. Rejects with 503 beyond that; the call is under way all the same.
  */
 export function storeReply<T>(request: Request, reply: Promise<T>): Promise<T> {
-  const patience = request.host?.storePatience ?? Number.POSITIVE_INFINITY;
+  const patience = request.host?.storePatienceMs ?? Number.POSITIVE_INFINITY;
   const before = waited.get(request) ?? 0;
   const since = performance.now();
   const bounded = before === 0 ? reply : within(reply, Math.max(0, patience - before), late);

@@ -6,9 +6,9 @@ import { fakeSource } from "../http/fake-source.js";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function requestWith(storePatience: number): Request {
+function requestWith(storePatienceMs: number): Request {
   const request = new Request(fakeSource());
-  request.host = { storePatience } as never;
+  request.host = { storePatienceMs } as never;
   return request;
 }
 

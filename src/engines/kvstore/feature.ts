@@ -49,7 +49,7 @@ const redis = declareEngine<KvStoreConfig, KvStore>({
   trace: (store, tracer) => store.trace(tracer),
   // Features that keep state use it.
   prepare: async (store, config, host) => {
-    host.storePatience = milliseconds(config.commandTimeout);
+    host.storePatienceMs = milliseconds(config.commandTimeout);
     (await import("./stores/share-stores.js")).shareStores(host, store);
   },
   review: (config) => config.overruled(),
