@@ -5,8 +5,8 @@ export type MigrationEvent =
   | { readonly type: "waiting" }
   | { readonly type: "start"; readonly name: string; readonly direction: Direction }
   | { readonly type: "operation"; readonly name: string; readonly direction: Direction; readonly description: string }
-  /** Its milliseconds are null when it was recorded only (`fake`). */
-  | { readonly type: "done"; readonly name: string; readonly direction: Direction; readonly duration: number | null }
+  /** Its duration is null when it was recorded only (`fake`). */
+  | { readonly type: "done"; readonly name: string; readonly direction: Direction; readonly durationMs: number | null }
   /** A squashed migration is recorded, because all that it replaces is applied. */
   | { readonly type: "adopted"; readonly name: string };
 
@@ -20,7 +20,7 @@ export function eventLine(event: MigrationEvent): string {
     case "operation":
       return `  ${event.direction === "up" ? "" : "undo: "}${event.description}`;
     case "done": {
-      const how = event.duration === null ? "recorded only" : `${Math.round(event.duration)} ms`;
+      const how = event.durationMs === null ? "recorded only" : `${Math.round(event.durationMs)} ms`;
       return `${event.direction === "up" ? "applied" : "undone"} ${event.name} (${how})`;
     }
     case "adopted":

@@ -96,9 +96,9 @@ async function record(
   db: Queries,
   { migration, direction }: PlannedMigration,
   recorder: Recorder,
-  duration: number,
+  durationMs: number,
 ): Promise<void> {
-  if (direction === "up") await recorder.applied(db, migration, duration);
+  if (direction === "up") await recorder.applied(db, migration, durationMs);
   else await recorder.remove(db, [migration.name, ...migration.replaces]);
 }
 

@@ -132,7 +132,7 @@ export class Migrator {
       const { direction, migration } = planned;
       const { name } = migration;
       this.#tell({ type: "start", name, direction });
-      const duration = await execute(session, planned, {
+      const durationMs = await execute(session, planned, {
         recorder: this.#recorder,
         tableLockMs: milliseconds(this.#options.tableLockTimeout),
         onOperation: (_, { operation: { description } }) =>
@@ -141,7 +141,7 @@ export class Migrator {
         throw new MigrationFailure(planned, finished, error);
       });
       finished.push(name);
-      this.#tell({ type: "done", name, direction, duration });
+      this.#tell({ type: "done", name, direction, durationMs });
     }
     return plan.map(stepOf);
   }
@@ -153,7 +153,7 @@ export class Migrator {
         else await this.#recorder.remove(tx, [migration.name, ...migration.replaces]);
       }
     });
-    for (const { name } of migrations) this.#tell({ type: "done", name, direction, duration: null });
+    for (const { name } of migrations) this.#tell({ type: "done", name, direction, durationMs: null });
     return migrations.map((migration) => stepOf({ migration, direction, operations: [] }));
   }
 

@@ -8,8 +8,7 @@ export interface MigrationRecord {
   readonly checksum: string;
   /** Null while it is not finished, which only happens to one that runs without a transaction. */
   readonly appliedAt: Date | null;
-  /** Milliseconds. */
-  readonly duration: number;
+  readonly durationMs: number;
   /** Of one that is not finished: how many of its operations are in effect. */
   readonly operations: number | null;
 }
@@ -29,7 +28,7 @@ export class Recorder {
   async read(db: Queries): Promise<MigrationRecord[]> {
     if ((await db.fetchval("select to_regclass($1)::text", [this.table])) === null) return [];
     return db.fetch<MigrationRecord & object>(
-      `select name, checksum, applied_at as "appliedAt", duration, operations from ${this.table} order by applied_at, name`,
+      `select name, checksum, applied_at as "appliedAt", duration as "durationMs", operations from ${this.table} order by applied_at, name`,
       [],
       // The table may have come only just now, or from an older version.
       { prepare: false },
@@ -51,12 +50,12 @@ export class Recorder {
       await db.execute(this.createStatement);
   }
 
-  async applied(db: Queries, migration: Migration, duration: number): Promise<void> {
+  async applied(db: Queries, migration: Migration, durationMs: number): Promise<void> {
     await db.execute(
       `insert into ${this.table} (name, checksum, duration) values ($1, $2, $3)
        on conflict (name) do update set checksum = excluded.checksum, applied_at = excluded.applied_at,
          duration = excluded.duration, operations = null`,
-      [migration.name, migration.checksum, Math.min(Math.round(duration), 2_147_483_647)],
+      [migration.name, migration.checksum, Math.min(Math.round(durationMs), 2_147_483_647)],
     );
   }
 

@@ -8,8 +8,8 @@ export interface MigrationStatus {
    */
   readonly state: "applied" | "pending" | "unfinished" | "missing";
   readonly appliedAt: Date | null;
-  /** Milliseconds; null unless it is applied. */
-  readonly duration: number | null;
+  /** Null unless it is applied. */
+  readonly durationMs: number | null;
   /** True if the operations were changed after the migration was applied. */
   readonly changed: boolean;
   /** The migrations that a squashed migration replaces. */
@@ -28,14 +28,14 @@ export function statusOf({ graph, records, applied, unfinished, drift }: History
         name,
         state: has.has(name) ? "applied" : unfinished.has(name) ? "unfinished" : "pending",
         appliedAt: record?.appliedAt ?? null,
-        duration: record?.duration ?? null,
+        durationMs: record?.durationMs ?? null,
         changed: changed.has(name),
         replaces,
       };
     }),
     ...missing.map(({ name }): MigrationStatus => {
-      const { appliedAt, duration } = records.get(name)!;
-      return { name, state: "missing", appliedAt, duration, changed: false, replaces: [] };
+      const { appliedAt, durationMs } = records.get(name)!;
+      return { name, state: "missing", appliedAt, durationMs, changed: false, replaces: [] };
     }),
   ];
 }

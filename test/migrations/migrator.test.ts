@@ -27,7 +27,7 @@ describeEngines("applying", server, (database) => {
     expect(events.slice(0, 3)).toEqual([
       { type: "start", name: "0001_a", direction: "up" },
       { type: "operation", name: "0001_a", direction: "up", description: "create table a" },
-      { type: "done", name: "0001_a", direction: "up", duration: expect.any(Number) },
+      { type: "done", name: "0001_a", direction: "up", durationMs: expect.any(Number) },
     ]);
   });
 
@@ -163,7 +163,7 @@ describeEngines("applying", server, (database) => {
     await database().db.script("create table a (id integer)");
     const { migrator, events } = migratorOf(database().db, four);
     await migrator.up({ to: "0001_a", fake: true });
-    expect(events).toEqual([{ type: "done", name: "0001_a", direction: "up", duration: null }]);
+    expect(events).toEqual([{ type: "done", name: "0001_a", direction: "up", durationMs: null }]);
     await migrator.up();
     expect(await tables(database().db)).toEqual(["a", "b", "c", "d"]);
   });
