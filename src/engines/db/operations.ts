@@ -52,7 +52,7 @@ export async function prepareReplicas(db: PoolDatabase, host: Host): Promise<voi
     labels: ["replica"],
     merge: "max",
     collect(gauge) {
-      for (const { address, lag } of states()) gauge.set({ replica: address }, lag / 1000);
+      for (const { address, lagMs } of states()) gauge.set({ replica: address }, lagMs / 1000);
     },
   });
 }

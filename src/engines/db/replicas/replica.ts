@@ -22,7 +22,7 @@ export class Replica {
   /** The place in the log of the primary that it has reached. */
   replayed = 0n;
   /** Milliseconds that it was behind the primary at its last check. */
-  lag = 0;
+  lagMs = 0;
   readonly #config: DatabaseConfig;
   readonly #engine: Engine;
   readonly #pool: Pool;
@@ -57,7 +57,7 @@ export class Replica {
       const [[follows, position] = []] = rows;
       if (follows !== true) throw new OperationalError("it is a primary, not a replica");
       this.replayed = readPosition(position) ?? 0n;
-      this.lag = positions.lagOf(this.replayed, performance.now());
+      this.lagMs = positions.lagOf(this.replayed, performance.now());
       this.#found();
     } catch (error) {
       this.lost(error);

@@ -72,7 +72,7 @@ export class Replicas {
     return this.#replicas.map((replica) => ({
       address: replica.address,
       usable: replica.usable && !this.#isLate(replica),
-      lag: Math.round(replica.lag),
+      lagMs: Math.round(replica.lagMs),
     }));
   }
 
@@ -88,7 +88,7 @@ export class Replicas {
   /** A replica is late too while nothing tells how far the primary is: it does not respond, or not in time. */
   #isLate(replica: Replica): boolean {
     if (this.#maxLag === 0) return false;
-    return replica.lag > this.#maxLag || performance.now() - this.#knownAt > this.#maxLag + patience;
+    return replica.lagMs > this.#maxLag || performance.now() - this.#knownAt > this.#maxLag + patience;
   }
 
   async #check(): Promise<void> {

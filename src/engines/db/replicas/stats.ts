@@ -4,6 +4,6 @@ export interface ReplicaStats {
   readonly address: string;
   /** True if reads go to it. */
   readonly usable: boolean;
-  /** Milliseconds that it was behind the primary at its last check. */
-  readonly lag: number;
+  /** Time that it was behind the primary at its last check. */
+  readonly lagMs: number;
 }
