@@ -76,6 +76,7 @@ export interface Meter {
   readonly metrics: Metrics;
   /** A metric's name behind the namespace: `framework_database_connections`. */
   named(name: string): string;
+  /** The bounds of histograms of durations, in seconds. */
   readonly durationBuckets: readonly number[];
 }
 
