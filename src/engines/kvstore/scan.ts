@@ -1,30 +1,27 @@
-import { ValueError } from "../../kit/value-error.js";
-import { integerOf } from "./commands/values.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { PoolRunner } from "./connection/pool-runner.js";
 import { invoke, type RawClient } from "./connection/raw-client.js";
 
-export interface ScanOptions {
+const scanOptions = options("scan()", {
   /** A pattern: `user:*`; `?` is one character, `[ab]` one of these. Default: all keys. */
-  readonly match?: string;
+  match: option(is.text, "*"),
   /** The type of the keys: `string`, `hash`, `list`, `set`, `zset` or `stream`. */
-  readonly type?: string;
+  type: option(is.text),
   /** Keys that the server looks at in one call. Default 250. */
-  readonly count?: number;
-}
+  count: option(is.integer(1), 250),
+});
+
+export interface ScanOptions extends OptionsOf<typeof scanOptions.fields> {}
 
 /**
  * The keys of the store, without its prefix; of all servers of a cluster. Keys that are there all the time are found, at
  * least once; for those that come or go meanwhile nothing is promised. Other clients are not held up.
  */
-export async function* scanKeys(
-  runner: PoolRunner,
-  options: ScanOptions = {},
-): AsyncGenerator<string, void, undefined> {
-  const { match = "*", type, count = 250 } = options;
-  if (typeof match !== "string" || match === "")
-    throw new ValueError("scan() takes a pattern that is not empty: user:*");
+export async function* scanKeys(runner: PoolRunner, given?: ScanOptions): AsyncGenerator<string, void, undefined> {
+  const { match, type, count } = scanOptions.read([given]);
   const pattern = escapePattern(runner.prefix) + match;
-  const rest = ["MATCH", pattern, "COUNT", integerOf(count, "count"), ...(type === undefined ? [] : ["TYPE", type])];
+  const rest = ["MATCH", pattern, "COUNT", count, ...(type === undefined ? [] : ["TYPE", type])];
   for (const node of await serversOf(runner)) {
     let cursor = "0";
     do {

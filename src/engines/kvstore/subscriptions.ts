@@ -1,4 +1,6 @@
+import { type OptionsOf, option, options } from "../../kit/config.js";
 import type { Logger } from "../../kit/logger.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { keyOf } from "./commands/values.js";
 import type { KvStoreConfig } from "./config.js";
@@ -9,10 +11,12 @@ import { escapePattern } from "./scan.js";
 
 export type MessageHandler = (message: string, channel: string) => unknown;
 
-export interface SubscribeOptions {
+const subscribeOptions = options("subscribe()", {
   /** Called when the connection has been lost and made again: messages between are lost. */
-  readonly onGap?: () => unknown;
-}
+  onGap: option<() => unknown>(is.function),
+});
+
+export interface SubscribeOptions extends OptionsOf<typeof subscribeOptions.fields> {}
 
 /** A subscription. Ends with `close()`, or with `await using`. */
 export interface KvSubscription extends AsyncDisposable {
@@ -56,8 +60,9 @@ export class Subscriptions {
     kind: Kind,
     name: string,
     handler: MessageHandler,
-    { onGap }: SubscribeOptions = {},
+    options?: SubscribeOptions,
   ): Promise<KvSubscription> {
+    const { onGap } = subscribeOptions.read([options]);
     if (typeof handler !== "function") throw new ValueError("subscribe() takes a function (message, channel) second");
     const whole = keyOf(kind === "pattern" ? escapePattern(this.#prefix) : this.#prefix, name);
     const listener: Listener = { handler, onGap };

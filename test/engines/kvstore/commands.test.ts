@@ -283,9 +283,50 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(() => kv.get(7 as never)).toThrow("a key of the key-value store must be a string, not 7");
     expect(() => kv.set("a", {} as never)).toThrow("use setJson() for objects");
     expect(() => kv.set("a", Number.NaN)).toThrow("a value must be a string, a number or bytes");
-    expect(() => kv.set("a", "1", { ttl: 0 })).toThrow(/^ttl must be a duration above 0 .*, not 0$/);
+    expect(() => kv.set("a", "1", { ttl: 0 })).toThrow(
+      "option 'ttl' in set() must be a duration of at least 1ms, not 0",
+    );
     expect(() => kv.set("a", "1", { ttl: 1, keepTtl: true })).toThrow("ttl or keepTtl");
     expect(() => kv.list("a").waitShift(0)).toThrow("the time to wait must be a duration above 0");
+  });
+
+  it("A misspelt option is refused, and nothing is written", async () => {
+    const kv = await testStore();
+    const [list, scores, stream] = [kv.list("l"), kv.sortedSet("z"), kv.stream("x")];
+    const group = stream.group("g", "c");
+    const calls: [message: string, call: () => unknown][] = [
+      ["'tll' in set(); did you mean 'ttl'?", () => kv.set("a", "1", { tll: 60 } as never)],
+      ["'tll' in setIfAbsent(); did you mean 'ttl'?", () => kv.setIfAbsent("a", "1", { tll: 60 } as never)],
+      [
+        "'keepTTL' in setIfPresent(); did you mean 'keepTtl'?",
+        () => kv.setIfPresent("a", "1", { keepTTL: 1 } as never),
+      ],
+      ["'tll' in getAndSet(); did you mean 'ttl'?", () => kv.getAndSet("a", "1", { tll: 60 } as never)],
+      ["'keep_tll' in setJson(); did you mean 'keep_ttl'?", () => kv.setJson("a", 1, { keep_tll: true } as never)],
+      ["'macth' in scan(); did you mean 'match'?", () => kv.scan({ macth: "user:*" } as never).next()],
+      ["'onGab' in subscribe(); did you mean 'onGap'?", () => kv.subscribe("c", () => {}, { onGab() {} } as never)],
+      ["'signl' in waitShift(); did you mean 'signal'?", () => list.waitShift(1, { signl: null } as never)],
+      ["'signl' in waitPop(); did you mean 'signal'?", () => list.waitPop(1, { signl: null } as never)],
+      ["'reversed' in rank(); did you mean 'reverse'?", () => scores.rank("m", { reversed: true } as never)],
+      ["'stopp' in range(); did you mean 'stop'?", () => scores.range({ stopp: 1 } as never)],
+      ["'limt' in byScore(); did you mean 'limit'?", () => scores.byScore({ limt: 1 } as never)],
+      ["'maxLenght' in add(); did you mean 'maxLength'?", () => stream.add({ n: 1 }, { maxLenght: 10 } as never)],
+      ["'cuont' in read(); did you mean 'count'?", () => stream.read({ cuont: 1 } as never)],
+      ["'form' in create(); did you mean 'from'?", () => group.create({ form: "$" } as never)],
+      ["'blok' in read(); did you mean 'block'?", () => group.read({ blok: "1s" } as never)],
+      ["'cuont' in claim(); did you mean 'count'?", () => group.claim({ idle: 1, cuont: 1 } as never)],
+    ];
+    for (const [message, call] of calls) {
+      await expect((async () => call())(), message).rejects.toThrow(`unknown option ${message}`);
+    }
+    expect(await kv.delete("a", "x")).toBe(0);
+  });
+
+  it("Both spellings of an option work", async () => {
+    const kv = await testStore();
+    await kv.set("a", "1", { ttl: "100s" });
+    await kv.set("a", "2", { keep_ttl: true } as never);
+    expect(await kv.ttl("a")).toBeLessThanOrEqual(100);
   });
 
   it("An error of the server is reported in words, without the arguments of the call", async () => {

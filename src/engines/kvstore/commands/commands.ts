@@ -1,6 +1,7 @@
 import { refusePromises } from "../../../http/json/to-json.js";
-import { show } from "../../../kit/options.js";
-import type { Duration } from "../../../kit/time/duration.js";
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is, show } from "../../../kit/options.js";
+import { type Duration, milliseconds } from "../../../kit/time/duration.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
 import { KvStoreError } from "../errors.js";
@@ -25,12 +26,14 @@ import {
   ttlOf,
 } from "./values.js";
 
-export interface SetOptions {
+const setOptions = options("set()", {
   /** Time after which the key is gone. Default: never. */
-  readonly ttl?: Duration;
-  /** Keeps the time to live that the key has. */
-  readonly keepTtl?: boolean;
-}
+  ttl: option.duration(null, "1ms"),
+  /** Keeps the time to live that the key has. Default false. */
+  keepTtl: option(is.boolean, false),
+});
+
+export interface SetOptions extends OptionsOf<typeof setOptions.fields> {}
 
 /** The calls that can be made one by one, in a pipeline and in a transaction. */
 export class KvCommands {
@@ -49,23 +52,26 @@ export class KvCommands {
     return this.#runner.run("get", [this.#key(key)], (reply) => reply as Buffer | null, { bytes: true });
   }
 
-  set(key: string, value: KvValue, options: SetOptions = {}): Promise<void> {
-    return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options)], nothing);
+  set(key: string, value: KvValue, options?: SetOptions): Promise<void> {
+    return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf("set()", options)], nothing);
   }
 
   /** False, and nothing is set, if the key exists already. */
-  setIfAbsent(key: string, value: KvValue, options: { readonly ttl?: Duration } = {}): Promise<boolean> {
-    return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options), "NX"], isThere);
+  setIfAbsent(key: string, value: KvValue, options?: Pick<SetOptions, "ttl">): Promise<boolean> {
+    const life = lifeOf("setIfAbsent()", options);
+    return this.#run("set", [this.#key(key), encodeValue(value), ...life, "NX"], isThere);
   }
 
   /** False, and nothing is set, if there is no such key. */
-  setIfPresent(key: string, value: KvValue, options: SetOptions = {}): Promise<boolean> {
-    return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options), "XX"], isThere);
+  setIfPresent(key: string, value: KvValue, options?: SetOptions): Promise<boolean> {
+    const life = lifeOf("setIfPresent()", options);
+    return this.#run("set", [this.#key(key), encodeValue(value), ...life, "XX"], isThere);
   }
 
   /** Returns the value that was there before. */
-  getAndSet(key: string, value: KvValue, options: SetOptions = {}): Promise<string | null> {
-    return this.#run("set", [this.#key(key), encodeValue(value), ...lifeOf(options), "GET"], asTextOrNull);
+  getAndSet(key: string, value: KvValue, options?: SetOptions): Promise<string | null> {
+    const life = lifeOf("getAndSet()", options);
+    return this.#run("set", [this.#key(key), encodeValue(value), ...life, "GET"], asTextOrNull);
   }
 
   getAndDelete(key: string): Promise<string | null> {
@@ -77,8 +83,8 @@ export class KvCommands {
     return this.#run("get", [this.#key(key)], (reply) => parseJson<T>(reply, key));
   }
 
-  setJson(key: string, value: unknown, options: SetOptions = {}): Promise<void> {
-    return this.set(key, jsonOf(value), options);
+  setJson(key: string, value: unknown, options?: SetOptions): Promise<void> {
+    return this.#run("set", [this.#key(key), jsonOf(value), ...lifeOf("setJson()", options)], nothing);
   }
 
   /** The number of keys that were there. */
@@ -92,7 +98,7 @@ export class KvCommands {
 
   /** Lets a key end after this time; false if there is no such key. */
   expire(key: string, ttl: Duration): Promise<boolean> {
-    return this.#run("pexpire", [this.#key(key), ttlOf(ttl, "the time to live")], isOne);
+    return this.#run("pexpire", [this.#key(key), ttlOf(ttl)], isOne);
   }
 
   /** Lets a key live forever; false if there is no such key, or it does already. */
@@ -201,9 +207,11 @@ export class KvCommands {
   }
 }
 
-function lifeOf({ ttl, keepTtl }: SetOptions): Argument[] {
-  if (ttl !== undefined && keepTtl) throw new ValueError("set() takes ttl or keepTtl, not both");
-  if (ttl !== undefined) return ["PX", ttlOf(ttl)];
+function lifeOf(call: string, given: SetOptions | undefined): Argument[] {
+  if (given === undefined) return [];
+  const { ttl, keepTtl } = setOptions.read([given], call);
+  if (ttl !== undefined && keepTtl) throw new ValueError(`${call} takes ttl or keepTtl, not both`);
+  if (ttl !== undefined) return ["PX", milliseconds(ttl)];
   return keepTtl ? ["KEEPTTL"] : [];
 }
 

@@ -1,6 +1,11 @@
+import { type OptionsOf, options } from "../../../kit/config.js";
 import type { Duration } from "../../../kit/time/duration.js";
-import type { BlockOptions, CommandRunner } from "./runner.js";
+import { type CommandRunner, waitFields } from "./runner.js";
 import { asNumber, asTextOrNull, asTexts, encodeValue, integerOf, type KvValue, nothing, waitOf } from "./values.js";
+
+const waitOptions = options("waitShift()", waitFields);
+
+type WaitOptions = OptionsOf<typeof waitOptions.fields>;
 
 /** A list under one key: names as of arrays, so that `push` and `shift` make a queue. */
 export class KvList {
@@ -33,13 +38,13 @@ export class KvList {
   }
 
   /** Takes the first value; waits up to this time for one. Null when the time is up. */
-  waitShift(time: Duration, options: BlockOptions = {}): Promise<string | null> {
-    return this.#wait("blpop", time, options);
+  waitShift(time: Duration, options?: WaitOptions): Promise<string | null> {
+    return this.#wait("blpop", time, waitOptions.read([options]));
   }
 
   /** Takes the last value; waits up to this time for one. Null when the time is up. */
-  waitPop(time: Duration, options: BlockOptions = {}): Promise<string | null> {
-    return this.#wait("brpop", time, options);
+  waitPop(time: Duration, options?: WaitOptions): Promise<string | null> {
+    return this.#wait("brpop", time, waitOptions.read([options], "waitPop()"));
   }
 
   /** Values from one index to another, both included; negative ones count from the end. */
@@ -70,7 +75,7 @@ export class KvList {
     return this.#runner.run(name, [this.#key, ...values.map(encodeValue)], asNumber);
   }
 
-  #wait(name: string, time: Duration, { signal }: BlockOptions): Promise<string | null> {
+  #wait(name: string, time: Duration, { signal }: WaitOptions): Promise<string | null> {
     const blockMs = waitOf(time);
     const read = (reply: unknown): string | null => (reply as [string, string] | null)?.[1] ?? null;
     return this.#runner.run(name, [this.#key, blockMs / 1000], read, { blockMs, signal });

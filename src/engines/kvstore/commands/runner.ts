@@ -1,3 +1,6 @@
+import { option } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import type { Argument } from "../connection/raw-client.js";
 
 /** Sends one call, at once or later in a batch. */
@@ -17,7 +20,28 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface BlockOptions {
+/** The options of calls that wait. */
+export const waitFields = {
   /** Ends the wait; the call then rejects with the reason of the signal. */
-  readonly signal?: AbortSignal;
+  signal: option<AbortSignal>(is.object),
+};
+
+/** The options of calls that read entries of a stream. */
+export const readFields = {
+  /** The most entries. Default 100. */
+  count: option(is.integer(1), 100),
+  /** Time to wait for an entry where there is none. Default: no wait. */
+  block: option.duration(null, "1ms", "1d"),
+  ...waitFields,
+};
+
+/** The arguments of a call that reads up to `count` entries and waits for them, and how it is made. */
+export function readingOf(
+  count: number,
+  block: number | undefined,
+  signal: AbortSignal | undefined,
+): readonly [args: Argument[], how: CallOptions] {
+  if (block === undefined) return [["COUNT", count], {}];
+  const blockMs = milliseconds(block);
+  return [["COUNT", count, "BLOCK", blockMs], { blockMs, signal }];
 }

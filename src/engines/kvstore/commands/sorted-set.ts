@@ -1,32 +1,46 @@
-import { show } from "../../../kit/options.js";
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { type Check, is, show } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
-import type { Argument } from "../connection/raw-client.js";
 import type { CommandRunner } from "./runner.js";
-import { asNumber, asNumberOrNull, asScore, integerOf } from "./values.js";
+import { asNumber, asNumberOrNull, asScore } from "./values.js";
 
 export interface ScoredMember {
   readonly member: string;
   readonly score: number;
 }
 
-export interface RankRange {
-  /** The first rank, from 0; negative ones count from the end. Default 0. */
-  readonly start?: number;
-  /** The last rank, included. Default -1, the last. */
-  readonly stop?: number;
-  /** From the highest score down. */
-  readonly reverse?: boolean;
-}
+const orderFields = {
+  /** From the highest score down. Default false. */
+  reverse: option(is.boolean, false),
+};
 
-export interface ScoreRange {
-  /** Both included. Default: from -Infinity to Infinity. */
-  readonly min?: number;
-  readonly max?: number;
-  /** From the highest score down. */
-  readonly reverse?: boolean;
-  readonly offset?: number;
-  readonly limit?: number;
-}
+const rankOptions = options("rank()", orderFields);
+
+const rangeOptions = options("range()", {
+  /** The first rank, from 0; negative ones count from the end. Default 0. */
+  start: option(is.integer(), 0),
+  /** The last rank, included. Default -1, the last. */
+  stop: option(is.integer(), -1),
+  ...orderFields,
+});
+
+export interface RankRange extends OptionsOf<typeof rangeOptions.fields> {}
+
+const isScore: Check<number> = (value) => (typeof value === "number" && !Number.isNaN(value) ? undefined : "a number");
+
+const scoreOptions = options("byScore()", {
+  /** The lowest score, included. Default -Infinity. */
+  min: option(isScore, Number.NEGATIVE_INFINITY),
+  /** The highest score, included. Default Infinity. */
+  max: option(isScore, Number.POSITIVE_INFINITY),
+  ...orderFields,
+  /** Members of the range to pass over. Default 0. */
+  offset: option(is.integer(0), 0),
+  /** The most members. Default: all. */
+  limit: option(is.integer(), -1, "all"),
+});
+
+export interface ScoreRange extends OptionsOf<typeof scoreOptions.fields> {}
 
 /** A set under one key whose members are in the order of their scores. */
 export class KvSortedSet {
@@ -55,24 +69,22 @@ export class KvSortedSet {
   }
 
   /** The rank from 0; null if there is no such member. */
-  rank(member: string, { reverse = false }: { readonly reverse?: boolean } = {}): Promise<number | null> {
+  rank(member: string, options?: OptionsOf<typeof rankOptions.fields>): Promise<number | null> {
+    const { reverse } = rankOptions.read([options]);
     return this.#runner.run(reverse ? "zrevrank" : "zrank", [this.#key, member], asNumberOrNull);
   }
 
   /** Members by rank. */
-  range({ start = 0, stop = -1, reverse = false }: RankRange = {}): Promise<ScoredMember[]> {
-    const args = [this.#key, integerOf(start, "start"), integerOf(stop, "stop"), "WITHSCORES"];
-    return this.#runner.run(reverse ? "zrevrange" : "zrange", args, asMembers);
+  range(options?: RankRange): Promise<ScoredMember[]> {
+    const { start, stop, reverse } = rangeOptions.read([options]);
+    return this.#runner.run(reverse ? "zrevrange" : "zrange", [this.#key, start, stop, "WITHSCORES"], asMembers);
   }
 
   /** Members by score. */
-  byScore({ min, max, reverse = false, offset, limit }: ScoreRange = {}): Promise<ScoredMember[]> {
-    const low = scoreOf(min ?? Number.NEGATIVE_INFINITY);
-    const high = scoreOf(max ?? Number.POSITIVE_INFINITY);
-    const args: Argument[] = reverse ? [this.#key, high, low, "WITHSCORES"] : [this.#key, low, high, "WITHSCORES"];
-    if (offset !== undefined || limit !== undefined) {
-      args.push("LIMIT", integerOf(offset ?? 0, "offset"), integerOf(limit ?? -1, "limit"));
-    }
+  byScore(options?: ScoreRange): Promise<ScoredMember[]> {
+    const { min, max, reverse, offset, limit } = scoreOptions.read([options]);
+    const bounds = reverse ? [scoreOf(max), scoreOf(min)] : [scoreOf(min), scoreOf(max)];
+    const args = [this.#key, ...bounds, "WITHSCORES", "LIMIT", offset, limit];
     return this.#runner.run(reverse ? "zrevrangebyscore" : "zrangebyscore", args, asMembers);
   }
 

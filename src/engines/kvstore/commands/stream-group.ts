@@ -1,22 +1,29 @@
-import type { Duration } from "../../../kit/time/duration.js";
-import type { Argument } from "../connection/raw-client.js";
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
+import { type Duration, isDuration, milliseconds } from "../../../kit/time/duration.js";
 import { KvStoreError } from "../errors.js";
-import type { BlockOptions, CommandRunner } from "./runner.js";
+import { type CommandRunner, readFields, readingOf } from "./runner.js";
 import { asEntries, asStreams, type StreamEntry } from "./stream-entry.js";
-import { asNumber, integerOf, nothing, ttlOf, waitOf } from "./values.js";
+import { asNumber, integerOf, nothing } from "./values.js";
 
-export interface GroupReadOptions extends BlockOptions {
-  /** The most entries. Default 100. */
-  readonly count?: number;
-  /** Time to wait for an entry where there is none. Default: no wait. */
-  readonly block?: Duration;
-}
+const createOptions = options("create()", {
+  /** Entries after this one are for the group; `$` for those that are added from now on. Default: from the first. */
+  from: option(is.text, "0"),
+});
 
-export interface ClaimOptions {
+const readOptions = options("read()", readFields);
+
+export interface GroupReadOptions extends OptionsOf<typeof readOptions.fields> {}
+
+const claimOptions = options("claim()", {
   /** Time for which an entry must have been with its consumer. */
-  readonly idle: Duration;
+  idle: option.required(isDuration(0.001), milliseconds),
   /** The most entries. Default 100. */
-  readonly count?: number;
+  count: option(is.integer(1), 100),
+});
+
+export interface ClaimOptions extends OptionsOf<typeof claimOptions.fields> {
+  readonly idle: Duration;
 }
 
 /** One consumer of a group. An entry stays with it until it is acknowledged. */
@@ -34,7 +41,8 @@ export class KvStreamGroup {
   }
 
   /** Makes the group, and the stream, unless they are there. It begins with the first entry, or with `from`: `$` for new ones. */
-  async create({ from = "0" }: { readonly from?: string } = {}): Promise<void> {
+  async create(options?: OptionsOf<typeof createOptions.fields>): Promise<void> {
+    const { from } = createOptions.read([options]);
     try {
       await this.#runner.run("xgroup", ["CREATE", this.#key, this.#group, from, "MKSTREAM"], nothing);
     } catch (error) {
@@ -43,12 +51,11 @@ export class KvStreamGroup {
   }
 
   /** Entries that no consumer of the group has got yet. */
-  read({ count = 100, block, signal }: GroupReadOptions = {}): Promise<StreamEntry[]> {
-    const blockMs = block === undefined ? undefined : waitOf(block);
-    const wait: Argument[] = blockMs === undefined ? [] : ["BLOCK", blockMs];
-    const head = ["GROUP", this.#group, this.#consumer, "COUNT", integerOf(count, "count")];
-    const args = [...head, ...wait, "STREAMS", this.#key, ">"];
-    return this.#runner.run("xreadgroup", args, asStreams, blockMs === undefined ? {} : { blockMs, signal });
+  read(options?: GroupReadOptions): Promise<StreamEntry[]> {
+    const { count, block, signal } = readOptions.read([options]);
+    const [reading, how] = readingOf(count, block, signal);
+    const args = ["GROUP", this.#group, this.#consumer, ...reading, "STREAMS", this.#key, ">"];
+    return this.#runner.run("xreadgroup", args, asStreams, how);
   }
 
   /** Entries that this consumer got and has not acknowledged: after a crash. */
@@ -58,8 +65,9 @@ export class KvStreamGroup {
   }
 
   /** Takes over entries that other consumers have kept for too long. */
-  claim({ idle, count = 100 }: ClaimOptions): Promise<StreamEntry[]> {
-    const args = [this.#key, this.#group, this.#consumer, ttlOf(idle, "idle"), "0", "COUNT", integerOf(count, "count")];
+  claim(options: ClaimOptions): Promise<StreamEntry[]> {
+    const { idle, count } = claimOptions.read([options]);
+    const args = [this.#key, this.#group, this.#consumer, idle, "0", "COUNT", count];
     return this.#runner.run("xautoclaim", args, (reply) => asEntries((reply as [string, unknown])[1]));
   }
 

@@ -1,26 +1,28 @@
-import type { Duration } from "../../../kit/time/duration.js";
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
 import type { Argument } from "../connection/raw-client.js";
-import type { BlockOptions, CommandRunner } from "./runner.js";
+import { type CommandRunner, readFields, readingOf } from "./runner.js";
 import { asEntries, asStreams, type StreamEntry } from "./stream-entry.js";
 import { KvStreamGroup } from "./stream-group.js";
-import { asNumber, asText, encodeValue, integerOf, type KvValue, waitOf } from "./values.js";
+import { asNumber, asText, encodeValue, integerOf, type KvValue } from "./values.js";
 
-export interface StreamAddOptions {
+const addOptions = options("add()", {
   /** Drops the oldest entries beyond about so many. Default: none is dropped. */
-  readonly maxLength?: number;
+  maxLength: option(is.integer(0)),
   /** Default: chosen by the server. */
-  readonly id?: string;
-}
+  id: option(is.text, "*"),
+});
 
-export interface StreamReadOptions extends BlockOptions {
+export interface StreamAddOptions extends OptionsOf<typeof addOptions.fields> {}
+
+const readOptions = options("read()", {
   /** Entries after this one; `$` for those that are added from now on. Default: from the first. */
-  readonly after?: string;
-  /** The most entries. Default 100. */
-  readonly count?: number;
-  /** Time to wait for an entry where there is none. Default: no wait. */
-  readonly block?: Duration;
-}
+  after: option(is.text, "0-0"),
+  ...readFields,
+});
+
+export interface StreamReadOptions extends OptionsOf<typeof readOptions.fields> {}
 
 /** A log of entries under one key. */
 export class KvStream {
@@ -33,19 +35,19 @@ export class KvStream {
   }
 
   /** Adds an entry; resolves to its id. */
-  add(fields: Readonly<Record<string, KvValue>>, { maxLength, id = "*" }: StreamAddOptions = {}): Promise<string> {
+  add(fields: Readonly<Record<string, KvValue>>, options?: StreamAddOptions): Promise<string> {
+    const { maxLength, id } = addOptions.read([options]);
     const pairs = Object.entries(fields).flatMap(([name, value]) => [name, encodeValue(value)]);
     if (pairs.length === 0) throw new ValueError("an entry of a stream needs a field");
-    const limit: Argument[] = maxLength === undefined ? [] : ["MAXLEN", "~", integerOf(maxLength, "maxLength")];
+    const limit: Argument[] = maxLength === undefined ? [] : ["MAXLEN", "~", maxLength];
     return this.#runner.run("xadd", [this.#key, ...limit, id, ...pairs], asText);
   }
 
   /** Entries after an id; an empty list where there is none, or when the time to wait is up. */
-  read({ after = "0-0", count = 100, block, signal }: StreamReadOptions = {}): Promise<StreamEntry[]> {
-    const blockMs = block === undefined ? undefined : waitOf(block);
-    const wait: Argument[] = blockMs === undefined ? [] : ["BLOCK", blockMs];
-    const args = ["COUNT", integerOf(count, "count"), ...wait, "STREAMS", this.#key, after];
-    return this.#runner.run("xread", args, asStreams, blockMs === undefined ? {} : { blockMs, signal });
+  read(options?: StreamReadOptions): Promise<StreamEntry[]> {
+    const { after, count, block, signal } = readOptions.read([options]);
+    const [args, how] = readingOf(count, block, signal);
+    return this.#runner.run("xread", [...args, "STREAMS", this.#key, after], asStreams, how);
   }
 
   /** Entries from one id to another, both included; `-` and `+` are the first and the last. */

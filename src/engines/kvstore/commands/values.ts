@@ -18,8 +18,8 @@ export function encodeValue(value: KvValue): Argument {
 }
 
 /** Milliseconds of a time to live. */
-export function ttlOf(duration: Duration, name = "ttl"): number {
-  return millisecondsOf(duration, name, 9_007_199_254);
+export function ttlOf(duration: Duration): number {
+  return millisecondsOf(duration, "the time to live", 9_007_199_254);
 }
 
 /** Milliseconds that a call waits on the server. */
