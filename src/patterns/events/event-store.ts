@@ -1,4 +1,5 @@
 import { notStarted } from "../../kit/before-start.js";
+import type { SettingsOf } from "../../kit/config.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { AggregateClass, AnyAggregate } from "./aggregate.js";
@@ -7,14 +8,18 @@ import type { EventMap, NewEvent, RecordedEvent } from "./event.js";
 import { EventReader } from "./event-reader.js";
 import { checkName } from "./names.js";
 import type { OpenedStore } from "./opened-store.js";
-import type {
-  AppendOptions,
-  AppendResult,
-  ForgetResult,
-  ReadAllOptions,
-  ReadOptions,
-  TruncateOptions,
-  WaitForOptions,
+import {
+  type AppendOptions,
+  type AppendResult,
+  appendOptions,
+  type ForgetResult,
+  type ReadAllOptions,
+  type ReadOptions,
+  readAllOptions,
+  readOptions,
+  type TruncateOptions,
+  truncateOptions,
+  type WaitForOptions,
 } from "./options.js";
 import { PersonalFields, type PersonalOptions } from "./personal/personal.js";
 import type { Projection } from "./projections/projection.js";
@@ -42,23 +47,19 @@ export class EventStore {
   async append<Events extends EventMap = EventMap>(
     stream: string,
     events: NewEvent<Events> | readonly NewEvent<Events>[],
-    options: AppendOptions = {},
+    options?: AppendOptions,
   ): Promise<AppendResult> {
     const list = (Array.isArray(events) ? events : [events]) as readonly NewEvent[];
-    return this.#open().append(stream, list, options);
+    return this.#open().append(stream, list, appendOptions.read([options]));
   }
 
   /** The events of a stream. Awaited, a list; in `for await`, page by page. */
-  read<Events extends EventMap = EventMap>(
-    stream: string,
-    options: ReadOptions = {},
-  ): EventReader<RecordedEvent<Events>> {
+  read<Events extends EventMap = EventMap>(stream: string, options?: ReadOptions): EventReader<RecordedEvent<Events>> {
     checkName("a stream", stream);
-    const { backwards = false, limit = Infinity, archived = false, tx } = options;
-    const first = checkNumber("from", options.from ?? (backwards ? Number.MAX_SAFE_INTEGER : 1));
+    const { from: first, backwards, limit, archived, tx } = readOptions.read([options]);
     return this.#reader(
-      checkNumber("limit", limit),
-      first,
+      limit,
+      first ?? (backwards ? Number.MAX_SAFE_INTEGER : 1),
       (from, count) => this.storage.readStream(stream, { from, backwards, limit: count, archived }, tx),
       (event) => event.version + (backwards ? -1 : 1),
     );
@@ -67,15 +68,15 @@ export class EventStore {
   /** The events of all streams of a category, in the order in which they were stored. */
   readCategory<Events extends EventMap = EventMap>(
     category: string,
-    options: ReadAllOptions = {},
+    options?: ReadAllOptions,
   ): EventReader<RecordedEvent<Events>> {
     checkName("a category", category);
-    return this.#readAll({ categories: [category], types: options.types, archived: options.archived }, options);
+    return this.#readAll([category], readAllOptions.read([options], "readCategory()"));
   }
 
   /** All events, in the order in which they were stored. Those of appends that are still under way are left out. */
-  readAll<Events extends EventMap = EventMap>(options: ReadAllOptions = {}): EventReader<RecordedEvent<Events>> {
-    return this.#readAll({ types: options.types, archived: options.archived }, options);
+  readAll<Events extends EventMap = EventMap>(options?: ReadAllOptions): EventReader<RecordedEvent<Events>> {
+    return this.#readAll(undefined, readAllOptions.read([options]));
   }
 
   /** The number of events in a stream. */
@@ -102,7 +103,8 @@ export class EventStore {
    * Moves the events of a stream before a version to the archive, or deletes them. The stream must have a snapshot of that
    * version or a later one.
    */
-  async truncateBefore(stream: string, version: number, { archive = true }: TruncateOptions = {}): Promise<number> {
+  async truncateBefore(stream: string, version: number, options?: TruncateOptions): Promise<number> {
+    const { archive } = truncateOptions.read([options]);
     const { storage } = this;
     checkName("a stream", stream);
     if (!Number.isSafeInteger(version) || version < 1) {
@@ -276,12 +278,14 @@ export class EventStore {
     return { close, [Symbol.asyncDispose]: close };
   }
 
-  #readAll<Events extends EventMap>(filter: ReadFilter, options: ReadAllOptions): EventReader<RecordedEvent<Events>> {
-    const { from = 0, backwards = false, limit = Infinity } = options;
-    checkNumber("from", from);
+  #readAll<Events extends EventMap>(
+    categories: readonly string[] | undefined,
+    { types, archived, from, backwards, limit }: SettingsOf<typeof readAllOptions.fields>,
+  ): EventReader<RecordedEvent<Events>> {
+    const filter: ReadFilter = { categories, types, archived };
     let upTo: number | null = null;
     return this.#reader(
-      checkNumber("limit", limit),
+      limit,
       from,
       async (after, count) => {
         upTo ??= await this.storage.highWaterMark();
@@ -312,9 +316,4 @@ export class EventStore {
     }
     return new EventReader(pages);
   }
-}
-
-function checkNumber(name: string, value: number): number {
-  if (typeof value === "number" && value >= 0 && (Number.isSafeInteger(value) || value === Infinity)) return value;
-  throw new ValueError(`option '${name}' of a read must be a number of at least 0`);
 }

@@ -9,7 +9,7 @@ import { ConcurrencyError, EventIdError, StreamArchivedError } from "./errors.js
 import { categoryOf, type EventMetadata, type NewEvent, type RecordedEvent } from "./event.js";
 import type { EventMonitor } from "./monitor.js";
 import { checkName } from "./names.js";
-import type { AppendOptions, AppendResult } from "./options.js";
+import type { AppendResult, AppendSettings } from "./options.js";
 import type { PersonalFields } from "./personal/personal.js";
 import type { PersonalData } from "./personal/personal-data.js";
 import type { SubjectKeys } from "./personal/subject-keys.js";
@@ -49,7 +49,7 @@ export class OpenedStore {
   /** The position up to which a policy has been applied: the events before it are not read again by this process. */
   readonly #archivedUpTo = new Map<object, number>();
 
-  async append(stream: string, events: readonly NewEvent[], options: AppendOptions): Promise<AppendResult> {
+  async append(stream: string, events: readonly NewEvent[], options: AppendSettings): Promise<AppendResult> {
     checkName("a stream", stream);
     if (this.monitor === null) return this.#append(stream, events, options, null);
     const { length } = events;
@@ -59,7 +59,7 @@ export class OpenedStore {
   async #append(
     stream: string,
     events: readonly NewEvent[],
-    { expectedVersion = "any", metadata, tx }: AppendOptions,
+    { expectedVersion, metadata, tx }: AppendSettings,
     trace: EventMetadata | null,
   ): Promise<AppendResult> {
     const ready = readEvents(

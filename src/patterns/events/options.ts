@@ -1,5 +1,5 @@
 import type { Queries } from "../../engines/db/database.js";
-import { type OptionsOf, option, options } from "../../kit/config.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { type Check, is } from "../../kit/options.js";
 import type { ExpectedVersion } from "./errors.js";
 import type { EventMap, EventMetadata, PlainEvent } from "./event.js";
@@ -26,17 +26,24 @@ export const loadOptions = options("load()", {
 
 export interface LoadOptions extends OptionsOf<typeof loadOptions.fields> {}
 
-export interface AppendOptions {
+const writeFields = {
+  /** For all of the events; the metadata of an event wins. */
+  metadata: option<EventMetadata>(is.object),
+  /** The transaction to take part in. Default: the one around the caller, if there is one. */
+  tx: option<Queries>(is.object),
+};
+
+export const appendOptions = options("append()", {
   /**
    * The version that the stream must have: a number of events, `none` for a new stream, `exists` for any but a new one, or
    * `any`. Default `any`.
    */
-  readonly expectedVersion?: ExpectedVersion | undefined;
-  /** For all of the events; the metadata of an event wins. */
-  readonly metadata?: EventMetadata | undefined;
-  /** The transaction to take part in. Default: the one around the caller, if there is one. */
-  readonly tx?: Queries | undefined;
-}
+  expectedVersion: option<ExpectedVersion>(is.either(is.oneOf("any", "none", "exists"), is.integer(0)), "any"),
+  ...writeFields,
+});
+
+export interface AppendOptions extends OptionsOf<typeof appendOptions.fields> {}
+export type AppendSettings = SettingsOf<typeof appendOptions.fields>;
 
 export interface AppendResult {
   /** The version of the stream with these events. */
@@ -47,39 +54,56 @@ export interface AppendResult {
   readonly known: boolean;
 }
 
-export interface ReadOptions {
-  /** The first version to read; backwards, the last one. Default: the beginning, or the end. */
-  readonly from?: number | undefined;
-  readonly backwards?: boolean | undefined;
+const isPlace: Check<number> = (value) => (value === Infinity ? undefined : is.integer(0)(value));
+
+const readFields = {
+  /** True reads from the end to the beginning. Default false. */
+  backwards: option(is.boolean, false),
   /** The most events. Default: no limit. */
-  readonly limit?: number | undefined;
+  limit: option(isPlace, Infinity, "no limit"),
   /** True for archived events too. Default false. */
-  readonly archived?: boolean | undefined;
-  readonly tx?: Queries | undefined;
-}
+  archived: option(is.boolean, false),
+};
 
-export interface ReadAllOptions {
-  /** Events after this position, or backwards up to it. */
-  readonly from?: number | undefined;
-  readonly backwards?: boolean | undefined;
-  readonly limit?: number | undefined;
-  readonly types?: readonly string[] | undefined;
-  /** True for archived events too. Default false. */
-  readonly archived?: boolean | undefined;
-}
+export const readOptions = options("read()", {
+  /** The first version to read; backwards, the last one. Default: the beginning, or the end. */
+  from: option(isPlace),
+  ...readFields,
+  /** The transaction to read in. Default: the one around the caller, if there is one. */
+  tx: option<Queries>(is.object),
+});
 
-export interface SaveOptions {
-  /** The transaction to take part in. Default: the one around the caller, if there is one. */
-  readonly tx?: Queries | undefined;
-  readonly metadata?: EventMetadata | undefined;
-}
+export interface ReadOptions extends OptionsOf<typeof readOptions.fields> {}
 
-export interface UpdateOptions extends SaveOptions {
-  /** True begins with a new aggregate where there is none. Default false. */
-  readonly create?: boolean | undefined;
+export const readAllOptions = options("readAll()", {
+  /** Events after this position, or backwards up to it. Default 0. */
+  from: option(isPlace, 0),
+  ...readFields,
+  /** Only events of these types. Default: all. */
+  types: option(is.strings),
+});
+
+export interface ReadAllOptions extends OptionsOf<typeof readAllOptions.fields> {}
+
+export const saveOptions = options("save()", writeFields);
+
+export interface SaveOptions extends OptionsOf<typeof saveOptions.fields> {}
+
+const handleFields = {
+  ...writeFields,
   /** The number of times that the function may run again after a conflict. Default 5. */
-  readonly retries?: number | undefined;
-}
+  retries: option(is.integer(0), 5),
+};
+
+export const handleOptions = options("handle()", handleFields);
+
+export const updateOptions = options("update()", {
+  ...handleFields,
+  /** True begins with a new aggregate where there is none. Default false. */
+  create: option(is.boolean, false),
+});
+
+export interface UpdateOptions extends OptionsOf<typeof updateOptions.fields> {}
 
 /** The outcome of a command to a decider. */
 export interface Decision<State, Events extends EventMap> extends AppendResult {
@@ -87,10 +111,12 @@ export interface Decision<State, Events extends EventMap> extends AppendResult {
   readonly events: readonly PlainEvent<Events>[];
 }
 
-export interface TruncateOptions {
+export const truncateOptions = options("truncateBefore()", {
   /** False deletes the events for good; true moves them to the archive. Default true. */
-  readonly archive?: boolean | undefined;
-}
+  archive: option(is.boolean, true),
+});
+
+export interface TruncateOptions extends OptionsOf<typeof truncateOptions.fields> {}
 
 export interface ForgetResult {
   /** The streams that have events of the person. */

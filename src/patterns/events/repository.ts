@@ -1,3 +1,4 @@
+import type { OptionsOf } from "../../kit/config.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { backoff } from "../../kit/time/backoff.js";
 import { sleep } from "../../kit/time/within.js";
@@ -11,10 +12,13 @@ import type { OpenedStore } from "./opened-store.js";
 import {
   type AppendResult,
   type Decision,
+  handleOptions,
   type LoadOptions,
   loadOptions,
   type SaveOptions,
+  saveOptions,
   type UpdateOptions,
+  updateOptions,
 } from "./options.js";
 import type { Snapshots } from "./snapshots.js";
 
@@ -59,7 +63,8 @@ export class Repository<A extends AnyAggregate> {
   }
 
   /** Stores the pending events; throws `ConcurrencyError` if others were stored since it was loaded. */
-  async save(aggregate: A, { tx, metadata }: SaveOptions = {}): Promise<AppendResult> {
+  async save(aggregate: A, options?: SaveOptions): Promise<AppendResult> {
+    const { tx, metadata } = saveOptions.read([options]);
     const store = this.#opened();
     const plain = aggregate as unknown as Aggregate;
     const stream = this.stream(plain.id);
@@ -78,13 +83,14 @@ export class Repository<A extends AnyAggregate> {
   }
 
   /** Loads, changes and saves; again if another writer was faster. The function may run several times. */
-  async update<T>(id: string, change: (aggregate: A) => T | Promise<T>, options: UpdateOptions = {}): Promise<T> {
-    return retryConflicts(options.retries, async () => {
-      const found = await this.find(id, { tx: options.tx });
-      if (found === null && options.create !== true) throw new AggregateNotFound(this.#category);
+  async update<T>(id: string, change: (aggregate: A) => T | Promise<T>, options?: UpdateOptions): Promise<T> {
+    const { tx, metadata, create, retries } = updateOptions.read([options]);
+    return retryConflicts(retries, async () => {
+      const found = await this.find(id, { tx });
+      if (found === null && !create) throw new AggregateNotFound(this.#category);
       const aggregate = found ?? new this.#type(id);
       const result = await change(aggregate);
-      await this.save(aggregate, options);
+      await this.save(aggregate, { tx, metadata });
       return result;
     });
   }
@@ -127,8 +133,9 @@ export class DeciderRepository<State, Command, Events extends EventMap> {
   async handle(
     id: string,
     command: Command,
-    { tx, metadata, retries }: SaveOptions & { readonly retries?: number | undefined } = {},
+    options?: OptionsOf<typeof handleOptions.fields>,
   ): Promise<Decision<State, Events>> {
+    const { tx, metadata, retries } = handleOptions.read([options]);
     const store = this.#opened();
     const stream = this.stream(id);
     return retryConflicts(retries, async () => {
@@ -153,7 +160,7 @@ export class DeciderRepository<State, Command, Events extends EventMap> {
   }
 }
 
-async function retryConflicts<T>(retries = 5, run: () => Promise<T>): Promise<T> {
+async function retryConflicts<T>(retries: number, run: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await run();

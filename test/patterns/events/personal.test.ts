@@ -275,6 +275,9 @@ describe("declarations of personal data", () => {
       const declare = (options: object) => () => eventStore.personal("T", options as never);
       expect(declare({ subject: "", fields: ["a"] })).toThrow("option 'subject'");
       expect(declare({ subject: "id", fields: [] })).toThrow("option 'fields'");
+      expect(declare({ subject: "id", fields: ["a"], errased: {} })).toThrow(
+        "unknown option 'errased' in the personal fields of \"T\"; did you mean 'erased'?",
+      );
       expect(declare({ subject: "id", fields: ["id"] })).toThrow("cannot be one of its personal fields");
       declare({ subject: "id", fields: ["a"] })();
       expect(declare({ subject: "id", fields: ["b"] })).toThrow("have been declared already");

@@ -174,11 +174,12 @@ describe("wrong projections", () => {
   it("Wrong names and versions of a projection are refused", () => {
     const wrong = (change: object) => () => projection("p", { ...base, ...change } as never);
     const base = { from: Order, tables: ["t"], create: () => {}, on: {} };
-    expect(wrong({ tables: ['t"; drop'] })).toThrow("a table of a projection has a name of small letters");
+    expect(wrong({ tables: ['t"; drop'] })).toThrow("a list of which each item is a name of at most 50 small letters");
     expect(wrong({ tables: [] })).toThrow("option 'tables'");
-    expect(wrong({ from: [] })).toThrow("needs a source in 'from'");
+    expect(wrong({ from: [] })).toThrow("option 'from'");
     expect(wrong({ version: 0 })).toThrow("option 'version'");
     expect(wrong({ batch: 0 })).toThrow("option 'batch'");
+    expect(wrong({ mdoe: "inline" })).toThrow("unknown option 'mdoe' in projection(); did you mean 'mode'?");
   });
 
   it("A projection needs events in a database", async () => {

@@ -5,6 +5,7 @@ import { ValueError } from "../../../src/kit/value-error.js";
 import { causedBy } from "../../../src/patterns/events/cause.js";
 import { ConcurrencyError, EventIdError, EventVersionError } from "../../../src/patterns/events/errors.js";
 import { service } from "../../support/service.js";
+import { counter, Order } from "./order.js";
 import { makePlace, type Place, storeKinds } from "./stores.js";
 
 const server = service("postgres");
@@ -181,9 +182,41 @@ describe.each(storeKinds(server))("the event store in %s", (kind) => {
     await expect(eventStore.append("", added(1))).rejects.toThrow(ValueError);
     await expect(eventStore.append("x".repeat(256), added(1))).rejects.toThrow("a stream must be a string of 1 to 255");
     for (const expectedVersion of [-1, 1.5, "some"] as never[]) {
-      await expect(eventStore.append(name, added(1), { expectedVersion })).rejects.toThrow("expectedVersion must be");
+      await expect(eventStore.append(name, added(1), { expectedVersion })).rejects.toThrow(
+        "'expectedVersion' in append() must be",
+      );
     }
     expect(() => eventStore.read(name, { from: -1 })).toThrow("option 'from'");
+    expect(await eventStore.streamVersion(name)).toBe(0);
+  });
+
+  it("A misspelt option is refused", async () => {
+    const { eventStore } = app;
+    const name = stream();
+    const orders = eventStore.repository(Order);
+    const order = new Order(randomUUID());
+    const calls: [message: string, call: () => unknown][] = [
+      [
+        "'expectdVersion' in append(); did you mean 'expectedVersion'?",
+        () => eventStore.append(name, added(1), { expectdVersion: 0 } as never),
+      ],
+      ["'form' in read(); did you mean 'from'?", () => eventStore.read(name, { form: 2 } as never)],
+      ["'tpyes' in readAll(); did you mean 'types'?", () => eventStore.readAll({ tpyes: ["A"] } as never)],
+      ["'limt' in readCategory(); did you mean 'limit'?", () => eventStore.readCategory("a", { limt: 1 } as never)],
+      [
+        "'achive' in truncateBefore(); did you mean 'archive'?",
+        () => eventStore.truncateBefore(name, 1, { achive: false } as never),
+      ],
+      ["'metdata' in save(); did you mean 'metadata'?", () => orders.save(order, { metdata: {} } as never)],
+      ["'creat' in update(); did you mean 'create'?", () => orders.update("none", () => {}, { creat: true } as never)],
+      [
+        "'retires' in handle(); did you mean 'retries'?",
+        () => eventStore.decider(counter).handle("a", { add: 1, max: 2 }, { retires: 0 } as never),
+      ],
+    ];
+    for (const [message, call] of calls) {
+      await expect((async () => call())(), message).rejects.toThrow(`unknown option ${message}`);
+    }
     expect(await eventStore.streamVersion(name)).toBe(0);
   });
 

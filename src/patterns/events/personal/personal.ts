@@ -1,4 +1,5 @@
-import { show } from "../../../kit/options.js";
+import { option, options } from "../../../kit/config.js";
+import { type Check, is, show } from "../../../kit/options.js";
 import { ValueError } from "../../../kit/value-error.js";
 import { checkName } from "../names.js";
 
@@ -15,6 +16,15 @@ export interface PersonalOptions<Data = Record<string, unknown>> {
   readonly erased?: { readonly [Field in keyof Data]?: Data[Field] | null } | undefined;
 }
 
+const isNames: Check<readonly string[]> = (value) =>
+  is.list(is.text)(value) === undefined && (value as readonly string[]).length > 0 ? undefined : "a list of names";
+
+const personalOptions = options("personal()", {
+  subject: option.required(is.text),
+  fields: option.required(isNames),
+  erased: option<NonNullable<PersonalOptions["erased"]>>(is.object),
+});
+
 /** Personal fields by type of event: `static readonly personal` of an aggregate. */
 export type PersonalFieldsOf<Events> = {
   readonly [Type in keyof Events]?: PersonalOptions<Events[Type]>;
@@ -24,15 +34,10 @@ export type PersonalFieldsOf<Events> = {
 export class PersonalFields {
   readonly #types = new Map<string, PersonalOptions>();
 
-  declare(type: string, options: PersonalOptions): void {
+  declare(type: string, given: PersonalOptions): void {
     checkName("the type of an event", type);
+    const options = personalOptions.read([given], `the personal fields of ${show(type)}`);
     const { subject, fields } = options;
-    if (typeof subject !== "string" || subject === "") {
-      throw new ValueError(`option 'subject' of the personal fields of ${show(type)} must be the name of a field`);
-    }
-    if (!Array.isArray(fields) || fields.length === 0 || fields.some((field) => typeof field !== "string")) {
-      throw new ValueError(`option 'fields' of the personal fields of ${show(type)} must be a list of names`);
-    }
     if (fields.includes(subject)) {
       throw new ValueError(`the subject of ${show(type)} cannot be one of its personal fields: it leads to the key`);
     }

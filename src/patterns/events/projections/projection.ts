@@ -1,7 +1,7 @@
 import type { Transaction } from "../../../engines/db/database.js";
 import type { SqlFragment } from "../../../engines/db/sql/sql.js";
-import { show } from "../../../kit/options.js";
-import { ValueError } from "../../../kit/value-error.js";
+import { options as declare, type OptionsOf, option } from "../../../kit/config.js";
+import { type Check, is } from "../../../kit/options.js";
 import type { EventsOf } from "../aggregate.js";
 import type { EventMap, RecordedEvent } from "../event.js";
 import { categoryOfClass, checkName } from "../names.js";
@@ -46,6 +46,43 @@ type Merged<Maps> = (Maps extends unknown ? (map: Maps) => void : never) extends
     : never
   : never;
 
+const isSource: Check<AnySource> = (value) =>
+  typeof value === "function" || typeof (value as { category?: unknown } | null)?.category === "string"
+    ? undefined
+    : "a class of aggregates or a decider";
+
+const isListOf =
+  <T>(item: Check<T>): Check<readonly T[]> =>
+  (value) =>
+    Array.isArray(value) && value.length === 0 ? "a list that is not empty" : is.list(item)(value);
+
+// PostgreSQL cuts names at 63 bytes, and a build has a suffix.
+const isTable: Check<string> = (value) =>
+  typeof value === "string" && /^[a-z_][a-z0-9_]{0,49}$/.test(value)
+    ? undefined
+    : "a name of at most 50 small letters, digits and underscores";
+
+const projectionOptions = declare("projection()", {
+  from: option.required(is.either(isSource, isListOf(isSource))),
+  tables: option.required(isListOf(isTable)),
+  /** To be raised when the tables or the handlers change: they are then built again beside the old ones. Default 1. */
+  version: option(is.integer(1), 1),
+  /** Events handled in one transaction. Default 100. */
+  batch: option(is.integer(1, 10_000), 100),
+  /**
+   * `inline` runs the handlers in the transaction of the append: the tables are never behind, and a handler that fails
+   * refuses the append. `async` runs them afterwards. Default `async`.
+   */
+  mode: option(is.oneOf("async", "inline"), "async"),
+  /**
+   * The number of parts that workers process at the same time, each with the events of some streams. Events of one stream
+   * stay in order; those of different streams do not. Another number takes effect with the next build. Default 1.
+   */
+  shards: option(is.integer(1, 64), 1),
+  create: option.required(is.function),
+  on: option.required(is.object),
+});
+
 export interface ProjectionOptions<Events extends EventMap, Tables extends string>
   extends ProjectionParts<Events, Tables> {
   /** The aggregates whose events it reads. */
@@ -53,23 +90,10 @@ export interface ProjectionOptions<Events extends EventMap, Tables extends strin
 }
 
 /** The options of a projection beside its sources. */
-export interface ProjectionParts<Events extends EventMap, Tables extends string> {
+export interface ProjectionParts<Events extends EventMap, Tables extends string>
+  extends Pick<OptionsOf<typeof projectionOptions.fields>, "version" | "batch" | "mode" | "shards"> {
   /** The tables that it owns. */
   readonly tables: readonly Tables[];
-  /** To be raised when the tables or the handlers change: they are then built again beside the old ones. Default 1. */
-  readonly version?: number | undefined;
-  /** Events handled in one transaction. Default 100. */
-  readonly batch?: number | undefined;
-  /**
-   * `inline` runs the handlers in the transaction of the append: the tables are never behind, and a handler that fails
-   * refuses the append. `async` runs them afterwards. Default `async`.
-   */
-  readonly mode?: "async" | "inline" | undefined;
-  /**
-   * The number of parts that workers process at the same time, each with the events of some streams. Events of one stream
-   * stay in order; those of different streams do not. Another number takes effect with the next build. Default 1.
-   */
-  readonly shards?: number | undefined;
   /** Creates the tables. Leave indexes unnamed: two builds exist at the same time. */
   create(tx: Transaction, tables: ProjectionTables<Tables>): unknown;
   /** The handlers by type of event. */
@@ -109,43 +133,10 @@ export function projection<const Sources extends AnySource | readonly AnySource[
   options: { readonly from: Sources } & ProjectionParts<EventsOfSources<Sources>, Tables>,
 ): Projection<EventsOfSources<Sources>, Tables> {
   checkName("the name of a projection", name);
-  const { from, tables, version = 1, batch = 100, mode = "async", shards = 1, create, on } = options;
-  const sources = (Array.isArray(from) ? from : [from]) as unknown as readonly Source[];
-  if (sources.length === 0) throw new ValueError(`projection ${show(name)} needs a source in 'from'`);
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new ValueError(`option 'version' in projection() must be an integer of at least 1, not ${show(version)}`);
-  }
-  if (!Number.isSafeInteger(batch) || batch < 1 || batch > 10_000) {
-    throw new ValueError(`option 'batch' in projection() must be an integer from 1 to 10000, not ${show(batch)}`);
-  }
-  if (mode !== "async" && mode !== "inline") {
-    throw new ValueError(`option 'mode' in projection() must be 'async' or 'inline', not ${show(mode)}`);
-  }
-  if (!Number.isSafeInteger(shards) || shards < 1 || shards > 64) {
-    throw new ValueError(`option 'shards' in projection() must be an integer from 1 to 64, not ${show(shards)}`);
-  }
-  if (!Array.isArray(tables) || tables.length === 0)
-    throw new ValueError("option 'tables' in projection() must be a list");
-  for (const table of tables as readonly string[]) {
-    // PostgreSQL cuts names at 63 bytes, and a build has a suffix.
-    if (!/^[a-z_][a-z0-9_]{0,49}$/.test(table)) {
-      throw new ValueError(
-        `a table of a projection has a name of small letters, digits and underscores, not ${show(table)}`,
-      );
-    }
-  }
+  const { from, ...settings } = projectionOptions.read([options]);
+  const sources = (Array.isArray(from) ? from : [from]) as readonly Source[];
   const categories = sources.map((source) => categoryOfClass(source));
   const personal = Object.assign({}, ...sources.map((source) => source.personal)) as Projection["personal"];
-  return {
-    name,
-    categories,
-    tables,
-    version,
-    batch,
-    mode,
-    shards: mode === "inline" ? 1 : shards,
-    personal,
-    create,
-    on,
-  };
+  const shards = settings.mode === "inline" ? 1 : settings.shards;
+  return { ...settings, name, categories, shards, personal } as unknown as Projection<EventsOfSources<Sources>, Tables>;
 }
