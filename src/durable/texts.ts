@@ -11,6 +11,14 @@ const longestError = 2000;
 export const isText: Check<string> = (value) =>
   isStorable(value) && value !== "" ? undefined : "a string of at least 1 character, without U+0000";
 
+/** Checks text that a column of so many characters keeps. */
+export const isTextUpTo =
+  (most: number): Check<string> =>
+  (value) =>
+    isText(value) === undefined && (value as string).length <= most
+      ? undefined
+      : `a string of 1 to ${most} characters, without U+0000`;
+
 /** An error as a table keeps it. */
 export function errorText(error: unknown): string {
   let text: string;

@@ -1,13 +1,19 @@
+import { isTextUpTo } from "../../durable/texts.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { EventStore } from "../events/event-store.js";
-import type { CqrsConfig } from "./config.js";
+import { type CqrsConfig, longestKey } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
 import type { MessageMonitor } from "./monitor.js";
 
-export interface ExecuteOptions {
-  readonly signal?: AbortSignal | undefined;
+export const executeOptions = options("execute()", {
+  /** Aborts the signal of the handler. */
+  signal: option<AbortSignal>(is.object),
   /** A command with the same key and input has its effect once, and its first result is returned again. */
-  readonly idempotencyKey?: string | undefined;
-}
+  idempotencyKey: option(isTextUpTo(longestKey)),
+});
+
+export interface ExecuteOptions extends OptionsOf<typeof executeOptions.fields> {}
 
 /** The outcome of a query. */
 export interface QueryResult<Value> {

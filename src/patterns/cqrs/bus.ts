@@ -4,7 +4,14 @@ import { decorating } from "../../kit/decorating.js";
 import { show } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { SchemaOutput, StandardSchema } from "../../validation/standard-schema.js";
-import type { BusMiddleware, BusServices, CommandResult, ExecuteOptions, QueryResult } from "./bus-options.js";
+import {
+  type BusMiddleware,
+  type BusServices,
+  type CommandResult,
+  type ExecuteOptions,
+  executeOptions,
+  type QueryResult,
+} from "./bus-options.js";
 import { longestKey } from "./config.js";
 import type { Execution } from "./execution.js";
 import type { Message, MessageContext, MessageHandler } from "./message.js";
@@ -124,10 +131,11 @@ export class Bus<Kind extends "command" | "query"> {
   #execute(
     message: Message<Kind, unknown, unknown>,
     given: unknown,
-    options: ExecuteOptions,
+    how: ExecuteOptions,
     checked: boolean,
   ): Promise<QueryResult<unknown>> {
     try {
+      const options = checked ? how : executeOptions.read([how]);
       this.#check(message);
       const handler = message.handler ?? this.#handlers.get(message);
       if (handler === undefined) {

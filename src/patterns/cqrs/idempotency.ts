@@ -3,9 +3,7 @@ import { installTables, type TableSet } from "../../durable/tables.js";
 import { jsonText } from "../../durable/texts.js";
 import type { Database } from "../../engines/db/database.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
-import { isStorable } from "../../kit/storable.js";
 import { ValueError } from "../../kit/value-error.js";
-import { longestKey } from "./config.js";
 import { IdempotencyError } from "./message.js";
 
 const tables: TableSet = {
@@ -59,8 +57,6 @@ export class IdempotencyKeys {
 
   /** Takes a key for the time of a command; a caller that died with it frees it after that. */
   async take(name: string, key: string, input: unknown, leaseMs: number): Promise<Taken> {
-    if (!isStorable(key) || key === "" || key.length > longestKey)
-      throw new ValueError("an idempotency key is a string of 1 to 255 characters");
     const fingerprint = nodeCrypto().createHash("sha256").update(inputText(input)).digest("base64url");
     const token = await this.#db.fetchval<number>(
       `insert into ${this.#table} as r (name, key, fingerprint, lease_until)

@@ -10,7 +10,6 @@ import type { Database, Queries } from "../../engines/db/database.js";
 import type { Logger } from "../../kit/logger.js";
 import { nodeCrypto } from "../../kit/node-modules.js";
 import { show } from "../../kit/options.js";
-import { isStorable } from "../../kit/storable.js";
 import { poll } from "../../kit/time/backoff.js";
 import { milliseconds } from "../../kit/time/duration.js";
 import type { Tracer } from "../../kit/tracer.js";
@@ -24,7 +23,7 @@ import { checkedInput } from "./drive/run-wait.js";
 import { SagaConflictError } from "./errors.js";
 import { attributesText } from "./info.js";
 import type { SagaRow } from "./row.js";
-import { type NewSaga, SagaStorage, type StartOptions } from "./storage.js";
+import { type NewSaga, SagaStorage, type StartOptions, startOptions } from "./storage.js";
 import { Sweeper } from "./sweeper.js";
 import { sagaTables } from "./tables.js";
 import { WaitStorage } from "./wait-storage.js";
@@ -125,11 +124,9 @@ export class Sagas {
     this.#doorbell.ringAfter(tx);
   }
 
-  async start(definition: SagaDefinition, given: unknown, options: StartOptions = {}): Promise<string> {
-    const { id = nodeCrypto().randomUUID(), tx = this.db.current } = options;
-    if (!isStorable(id) || id === "" || id.length > 200) {
-      throw new ValueError(`the id of a saga must be a string of 1 to 200 characters, not ${show(id)}`);
-    }
+  async start(definition: SagaDefinition, given: unknown, options?: StartOptions): Promise<string> {
+    const { id: givenId, tx = this.db.current } = startOptions.read([options]);
+    const id = givenId ?? nodeCrypto().randomUUID();
     if (this.#definitions.get(`${definition?.name} ${definition?.version}`) !== definition) {
       throw new ValueError(`the saga ${show(definition?.name)} is not known: call app.saga() with it`);
     }
@@ -138,7 +135,7 @@ export class Sagas {
     const attributes = attributesText(definition, checked);
     const { name, version, steps } = definition;
     const timeoutMs = definition.timeoutMs ?? this.config.timeoutMs;
-    const added = { id, givenId: options.id !== undefined, name, version, steps, input, timeoutMs, attributes };
+    const added = { id, givenId: givenId !== undefined, name, version, steps, input, timeoutMs, attributes };
     if (this.tracer === null) await this.#insert(added, tx);
     else {
       const span = addingSpan(this.tracer, "start", name);

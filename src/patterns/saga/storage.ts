@@ -4,7 +4,10 @@ import { readLeases, type ShownLease } from "../../durable/lease-panel.js";
 import type { Leased, Renewals } from "../../durable/leased-worker.js";
 import { mostCounted } from "../../durable/retention.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
+import { isTextUpTo } from "../../durable/texts.js";
 import type { Database, Queries } from "../../engines/db/database.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
 
 /** Another worker drives the saga. */
@@ -12,12 +15,14 @@ export class DriverReplaced extends Error {
   override name = "DriverReplaced";
 }
 
-export interface StartOptions {
+export const startOptions = options("start()", {
   /** The id of the execution. A second start with the same id and input is the same execution. Default: a random one. */
-  readonly id?: string | undefined;
+  id: option(isTextUpTo(200)),
   /** The transaction to take part in: the saga begins if it is committed. Default: the one around the caller. */
-  readonly tx?: Queries | undefined;
-}
+  tx: option<Queries>(is.object),
+});
+
+export interface StartOptions extends OptionsOf<typeof startOptions.fields> {}
 
 /** A definition as the statements know it: an execution with other steps is not one of it. */
 export interface Known {

@@ -259,6 +259,9 @@ describe("commands and queries", () => {
     await expect(app.commands.execute(lonely, null)).rejects.toThrow('the command "lonely" has no handler');
     expect(() => app.commands.handler(add, () => ({ sum: 1 }))).toThrow('the command "add" has a handler already');
     expect(() => app.queries.handler(add as never, () => 1)).toThrow("made by query()");
+    await expect(app.commands.execute(add, { a: 1, b: 1 }, { idempotenceKey: "k" } as never)).rejects.toThrow(
+      "unknown option 'idempotenceKey' in execute(); did you mean 'idempotencyKey'?",
+    );
     const call = app.commands.execute(add, { a: 1, b: 1 }, { idempotencyKey: "k" });
     await expect(call).rejects.toThrow("idempotency keys need app.enableDatabase()");
   });

@@ -578,7 +578,8 @@ describe.each(engines(server))("sagas in $name", (engine) => {
     expect(() => app.saga(saga("a"))).toThrow("has no steps");
     const handle = app.saga(saga(name()).step("a", step));
     await expect(handle.start(1n)).rejects.toThrow("cannot be written as JSON");
-    await expect(handle.start(1, { id: "" })).rejects.toThrow("the id of a saga");
+    await expect(handle.start(1, { id: "" })).rejects.toThrow("option 'id' in start()");
+    await expect(handle.start(1, { ids: "1" } as never)).rejects.toThrow("unknown option 'ids' in start()");
     const plain = new App();
     expect(() => plain.sagas).toThrow("app.sagas needs app.enableSaga()");
     plain.enableSaga();
