@@ -250,7 +250,7 @@ function named(owner: string, args: readonly unknown[], order: readonly string[]
 function readFields(owner: string, given: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {
-    const name = camelCase(key);
+    const name = Object.hasOwn(fields, key) ? key : camelCase(key);
     if (!Object.hasOwn(fields, name)) {
       const known = Object.keys(fields).map((field) => (key.includes("_") ? snakeCase(field) : field));
       throw new ValueError(`unknown option '${key}' in ${owner}${didYouMean(key, known) || listedNames(known)}`);
