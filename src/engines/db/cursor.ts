@@ -1,6 +1,6 @@
-import { checkOption, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
-import type { Cursor, CursorOptions, Queries } from "./database.js";
+import type { Cursor, Queries } from "./database.js";
+import type { CursorSettings } from "./query-options.js";
 
 /** The transaction in which a cursor lives. */
 export interface CursorHome {
@@ -14,13 +14,12 @@ export interface CursorInit {
   open(): Promise<CursorHome>;
   readonly text: string;
   readonly values: readonly unknown[];
-  readonly options: CursorOptions;
+  readonly options: CursorSettings;
 }
 
 /** A cursor on the server (`declare`), read in batches. */
 export class ServerCursor<R extends object> implements Cursor<R> {
   readonly #init: CursorInit;
-  readonly #batch: number;
   #name = "";
   #home: Promise<CursorHome> | null = null;
   #rows: R[] = [];
@@ -28,15 +27,12 @@ export class ServerCursor<R extends object> implements Cursor<R> {
   #ended = false;
 
   constructor(init: CursorInit) {
-    const batch = init.options.batch ?? 100;
-    checkOption("cursor()", "batch", batch, is.integer(1, 1_000_000));
     this.#init = init;
-    this.#batch = batch;
   }
 
   async next(): Promise<IteratorResult<R>> {
     if (this.#at >= this.#rows.length) {
-      this.#rows = await this.#fetch(this.#batch);
+      this.#rows = await this.#fetch(this.#init.options.batch);
       this.#at = 0;
       if (this.#rows.length === 0) return { done: true, value: undefined };
     }

@@ -1,4 +1,4 @@
-import type { Duration } from "../../kit/time/duration.js";
+import type { CursorOptions, QueryOptions } from "./query-options.js";
 import type { ReplicaStats } from "./replicas/stats.js";
 import type { ConnectionRoute } from "./route.js";
 import type { SqlFragment, SqlHelpers } from "./sql/sql.js";
@@ -15,15 +15,6 @@ export type Row = Record<string, unknown>;
 /** A statement: text with `$1`, `$2`, ... or a fragment of the tagged template `sql`. */
 export type Statement = string | SqlFragment;
 
-export interface QueryOptions {
-  /** Cancels the statement, on the server too; the call then fails with `OperationalError`. */
-  readonly signal?: AbortSignal | undefined;
-  /** Time after which the statement is cancelled; the configured `statementTimeout` holds as well. */
-  readonly timeout?: Duration | undefined;
-  /** False keeps this statement out of the cache of prepared statements: for text that is never the same twice. */
-  readonly prepare?: boolean | undefined;
-}
-
 /** The outcome of a statement. */
 export interface ExecuteResult {
   /** Rows inserted, updated, deleted or selected; 0 for a statement that has none. */
@@ -38,12 +29,8 @@ export interface ArrayResult {
   readonly rows: unknown[][];
 }
 
+export type { CursorOptions, QueryOptions } from "./query-options.js";
 export type { Isolation, SessionOptions, TransactionOptions } from "./transaction/transaction-options.js";
-
-export interface CursorOptions extends QueryOptions {
-  /** Rows fetched at a time; 100 unless given. */
-  readonly batch?: number | undefined;
-}
 
 /** Rows as they are needed. Leaving a `for await` loop closes the cursor; so does `close`. */
 export interface Cursor<R> extends AsyncIterableIterator<R>, AsyncDisposable {

@@ -17,6 +17,7 @@ import type {
 } from "./database.js";
 import { ParameterTypeError, ProgrammingError } from "./errors.js";
 import type { ResultKind } from "./pool/execution.js";
+import { readCursorOptions } from "./query-options.js";
 import { fragment, SqlFragment, sqlHelpers } from "./sql/sql.js";
 import type { RowSink } from "./wire-row.js";
 
@@ -86,12 +87,9 @@ export abstract class BaseQueries implements Queries {
     return this.run("execute", statement, params, options);
   }
 
-  cursor<R extends object = Row>(
-    statement: Statement,
-    params?: readonly unknown[],
-    options: CursorOptions = {},
-  ): Cursor<R> {
+  cursor<R extends object = Row>(statement: Statement, params?: readonly unknown[], given?: CursorOptions): Cursor<R> {
     const [text, values] = readStatement(statement, params);
+    const options = readCursorOptions(given);
     const open = (): Promise<CursorHome> => this.cursorHome(options.signal ?? this.signal);
     return new ServerCursor<R>({ open, text, values, options });
   }

@@ -137,6 +137,20 @@ describe.each(bothEngines(service("postgres")))("a database on $name", ({ name, 
       await expect(db.fetch("select 1", [], { timeout: -1 })).rejects.toThrow("option 'timeout' in a statement");
     });
 
+    it("A misspelt option of a statement is refused, and the statement does not run", async () => {
+      const insert = "insert into authors (name) values ('a')";
+      const options = { timout: 1 } as never;
+      const message = "unknown option 'timout' in a statement; did you mean 'timeout'?";
+      await expect(db.fetch(insert, [], options)).rejects.toThrow(message);
+      await expect(db.execute(insert, [], options)).rejects.toThrow(message);
+      await expect(db.transaction((tx) => tx.execute(insert, [], options))).rejects.toThrow(message);
+      await expect(db.script(insert, options)).rejects.toThrow(message);
+      expect(() => db.cursor("select 1", [], { bacth: 1 } as never)).toThrow(
+        "unknown option 'bacth' in cursor(); did you mean 'batch'?",
+      );
+      expect(await db.fetchval("select count(*) from authors")).toBe(0);
+    });
+
     it("An empty statement does nothing", async () => {
       expect(await db.fetch("")).toEqual([]);
       expect(await db.execute("-- nothing")).toEqual({ command: "", rowCount: 0 });

@@ -2,6 +2,7 @@ import type { DatabaseEngine, Queries, QueryOptions, Statement } from "../databa
 import { DatabaseError } from "../errors.js";
 import type { QueryLog } from "../log/query-log.js";
 import { BaseQueries, readStatement } from "../queries.js";
+import { type QuerySettings, readQueryOptions } from "../query-options.js";
 import { assertAllowed, longestKept, type Statements } from "../statements.js";
 import type { StatementTracer } from "../trace.js";
 import type { RowSink } from "../wire-row.js";
@@ -31,8 +32,6 @@ export interface TransactionOutbox {
   publishBatch(topic: unknown, entries: unknown, within: Queries): Promise<{ readonly id: string }[]>;
 }
 
-const noOptions: QueryOptions = {};
-
 /** The calls that run SQL, based on a method that runs an execution. */
 export abstract class PoolQueries extends BaseQueries {
   protected readonly defaults: QueryDefaults;
@@ -54,11 +53,12 @@ export abstract class PoolQueries extends BaseQueries {
     kind: ResultKind,
     statement: Statement,
     params: readonly unknown[] | undefined,
-    options: QueryOptions = noOptions,
+    given?: QueryOptions,
     sink: RowSink | null = null,
   ): Promise<T> {
     try {
       const [text, values] = readStatement(statement, params);
+      const options = readQueryOptions(given);
       const info = this.defaults.statements.get(text);
       assertAllowed(info, this.kind, this.defaults.pooled);
       const prepare = this.defaults.prepare && (options.prepare ?? text.length <= longestKept);
@@ -77,7 +77,7 @@ export abstract class PoolQueries extends BaseQueries {
   }
 
   /** Sends an execution of the caller's on its way, with the signal and the time that it has. */
-  protected begin(execution: Execution, options: QueryOptions): void {
+  protected begin(execution: Execution, options: QuerySettings): void {
     const signal = options.signal ?? this.signal;
     if (this.defaults.meter !== null) execution.measure(this.defaults.meter);
     if (this.defaults.tracer !== null) execution.trace(this.defaults.tracer);

@@ -1,19 +1,15 @@
-import { checkOption } from "../../../kit/options.js";
-import { type Duration, isDuration, milliseconds } from "../../../kit/time/duration.js";
+import { milliseconds } from "../../../kit/time/duration.js";
 import { timeLimit } from "../../../kit/time/time-limit.js";
 import { OperationalError } from "../errors.js";
 import type { Execution } from "./execution.js";
 import { cancelledError } from "./waiting-line.js";
 
-const isTimeout = isDuration(0.001, 2_147_483);
-
-/** Gives up an execution when the signal is aborted or its time is over. */
+/** Gives up an execution when the signal is aborted or its time, in seconds, is over. */
 export function watchExecution(
   execution: Execution,
   signal: AbortSignal | undefined,
-  timeout: Duration | undefined,
+  timeout: number | undefined,
 ): void {
-  if (timeout !== undefined) checkOption("a statement", "timeout", timeout, isTimeout);
   if (signal?.aborted) {
     execution.abandon(cancelledError(signal.reason));
     return;

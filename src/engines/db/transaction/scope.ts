@@ -3,6 +3,7 @@ import type { QueryOptions } from "../database.js";
 import { ProgrammingError } from "../errors.js";
 import { Execution } from "../pool/execution.js";
 import { PoolQueries, type QueryDefaults } from "../pool/pool-queries.js";
+import { readQueryOptions } from "../query-options.js";
 import { assertAllowed, internalStatement } from "../statements.js";
 import { oid } from "../values/oids.js";
 import type { Scope } from "./ambient.js";
@@ -30,7 +31,8 @@ export abstract class ConnectionScope extends PoolQueries implements Scope {
     this.connection.send(execution);
   }
 
-  async script(text: string, options: QueryOptions = {}): Promise<void> {
+  async script(text: string, given?: QueryOptions): Promise<void> {
+    const options = readQueryOptions(given);
     const info = internalStatement(text);
     assertAllowed(info, "session");
     const execution = new Execution(info, [], "execute", false, true);
