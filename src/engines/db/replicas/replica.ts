@@ -50,7 +50,7 @@ export class Replica {
   /** Asks if it follows a primary, and how far it is. Never rejects. */
   async check(positions: Positions): Promise<void> {
     const execution = new Execution(internalStatement(stateQuery), [], "arrays", false);
-    watchExecution(execution, undefined, patience);
+    watchExecution(execution, undefined, patience / 1000);
     this.#pool.submit(execution);
     try {
       const { rows } = (await execution.promise) as ArrayResult;

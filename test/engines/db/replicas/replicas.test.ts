@@ -251,6 +251,21 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
     primary.cut();
   });
 
+  it("A replica that hangs is taken out after two seconds", async () => {
+    const replica = await FaultProxy.start(replicaUrl);
+    closing.push(() => replica.close());
+    const { app } = await started({ replicas: [replica.through(replicaUrl)] }, () => {});
+    const usable = (): unknown => app.database.stats().replicas?.[0]?.usable;
+    await vi.waitFor(() => expect(usable()).toBe(true), patient);
+    replica.blackHole = true;
+    const start = performance.now();
+    await vi.waitFor(() => expect(usable()).toBe(false), { timeout: 50_000, interval: 50 });
+    // Before the statementTimeout of 30 seconds ends its check.
+    expect(performance.now() - start).toBeLessThan(20_000);
+    replica.blackHole = false;
+    replica.cut();
+  });
+
   it("A read that writes after all runs once, on the primary, and goes there at once from then on", async () => {
     const { app, get } = await started({}, (app) => {
       app.get("/count", async ({ db }) => [await db.fetchval("select count_up()"), await db.fetchval(where)]);
