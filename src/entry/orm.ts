@@ -93,9 +93,9 @@ export type {
 export { Model, type ModelClass, type ModelInstance } from "../orm/model/model.js";
 export type { IndexOptions, ModelOptions, UniqueOptions, ViewOptions } from "../orm/model/options.js";
 export { type RefreshOptions, View, type ViewClass, type ViewInstance } from "../orm/model/view.js";
-export { type ListOptions, type ListRouteOptions, listOptions } from "../orm/query/list-options.js";
+export { type ListRouteOptions, listOptions } from "../orm/query/list-options.js";
 export type { NestedInput } from "../orm/query/nested-types.js";
-export type { ClientParameters, KeysetPageOptions, PageOptions } from "../orm/query/page-input.js";
+export type { ClientParameters, KeysetPageOptions, ListOptions, PageOptions } from "../orm/query/page-input.js";
 export { PendingWrite } from "../orm/query/pending-write.js";
 export { prefetch } from "../orm/query/prefetches.js";
 export { type Manager, QuerySet } from "../orm/query/queryset.js";

@@ -198,7 +198,8 @@ describeDatabases("rows that are reached step by step", service("postgres"), [Sh
     expect(() => objects.recursive("nothing" as never)).toThrow(FieldError);
     expect(() => objects.recursive("children", { depth: "name" as never })).toThrow(/name of a field/);
     expect(() => objects.values("id").recursive("children")).toThrow(FieldError);
+    expect(() => objects.recursive("children", { maxdepth: 1 } as never)).toThrow("did you mean 'maxDepth'?");
     for (const maxDepth of [0, -1, 1.5, Number.NaN])
-      expect(() => objects.recursive("children", { maxDepth })).toThrow(/positive integer/);
+      expect(() => objects.recursive("children", { maxDepth })).toThrow("option 'maxDepth' in recursive()");
   });
 });

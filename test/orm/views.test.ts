@@ -186,6 +186,7 @@ describeDatabases("views", service("postgres"), models, (database) => {
       }),
     ).rejects.toThrow("undone");
     expect(await worth()).toEqual([100]);
+    await expect(Total.refresh({ concurently: true } as never)).rejects.toThrow("did you mean 'concurrently'?");
     await expect(Shelf.refresh()).rejects.toThrow("Shelf is not materialized");
   });
 

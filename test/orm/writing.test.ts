@@ -8,7 +8,7 @@ import {
   UniqueViolation,
 } from "../../src/engines/db/errors.js";
 import { sql } from "../../src/engines/db/sql/sql.js";
-import { DoesNotExist, F, FieldError, MultipleObjectsReturned, now, upper } from "../../src/entry/orm.js";
+import { DoesNotExist, F, FieldError, listOptions, MultipleObjectsReturned, now, upper } from "../../src/entry/orm.js";
 import { service } from "../support/service.js";
 import { Author, Book, bookshop, Note, seed, Tag } from "./bookshop.js";
 import { describeDatabases, truncate } from "./databases.js";
@@ -17,6 +17,42 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
   beforeEach(async () => {
     await truncate(db(), bookshop);
     await seed();
+  });
+
+  it("A misspelt option is refused, and nothing is written", async () => {
+    const { objects } = Book;
+    const rows = [{ title: "New", authorId: 1, price: 3n }];
+    const book = await objects.get({ id: 1 });
+    const calls: [message: string, call: () => unknown][] = [
+      [
+        "'onConflit' in bulkCreate(); did you mean 'onConflict'?",
+        () => objects.bulkCreate(rows, { onConflit: "ignore" } as never),
+      ],
+      [
+        "'batchsize' in bulkUpdate(); did you mean 'batchSize'?",
+        () => objects.bulkUpdate([book], ["title"], { batchsize: 1 } as never),
+      ],
+      [
+        "'feilds' in save(); did you mean 'fields'?",
+        () => Object.assign(book, { title: "New" }).save({ feilds: ["title"] } as never),
+      ],
+      ["'skipLoked' in forUpdate(); did you mean 'skipLocked'?", () => objects.forUpdate({ skipLoked: true } as never)],
+      ["'maxSizes' in pageFrom(); did you mean 'maxSize'?", () => objects.pageFrom({}, { maxSizes: 4 } as never)],
+      ["'filter' in listOptions(); did you mean 'filters'?", () => listOptions(Book, { filter: ["id"] } as never)],
+      ["'befor' in keyset(); did you mean 'before'?", () => objects.keyset({ size: 1, befor: "x" } as never)],
+      ["'bacth' in iterator(); did you mean 'batch'?", () => objects.iterator({ bacth: 1 } as never)],
+      ["'analize' in explain(); did you mean 'analyze'?", () => objects.explain({ analize: true } as never)],
+      ["'usign' in raw(); did you mean 'using'?", () => Book.raw("select 1", [], { usign: db() } as never)],
+      ["'null' in desc(); did you mean 'nulls'?", () => F("title").desc({ null: "last" } as never)],
+      [
+        "'selct' in leftJoin(); did you mean 'select'?",
+        () => objects.leftJoin(Author.objects, { on: { id: "id" }, selct: {} } as never),
+      ],
+    ];
+    for (const [message, call] of calls) {
+      await expect((async () => call())(), message).rejects.toThrow(`unknown option ${message}`);
+    }
+    expect(await objects.filter({ title: "New" }).count()).toBe(0);
   });
 
   it("create() inserts a row and fills the instance with the database's values", async () => {

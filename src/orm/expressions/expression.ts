@@ -1,4 +1,6 @@
 import { SqlFragment } from "../../engines/db/sql/sql.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
@@ -20,6 +22,13 @@ declare const outerPath: unique symbol;
 export interface PathRef<Path extends string> {
   readonly path: Path;
 }
+
+const orderOptions = options("asc()", {
+  /** The place of nulls. Default: that of PostgreSQL, which takes null for the largest value. */
+  nulls: option(is.oneOf("first", "last")),
+});
+
+interface OrderOptions extends OptionsOf<typeof orderOptions.fields> {}
 
 /** An expression of any type. */
 export interface AnyExpression extends Uses<string, unknown> {
@@ -82,12 +91,20 @@ export class Expression<T = unknown, Paths extends string = never, X = never> {
     return this.#binary("||", other) as never;
   }
 
-  asc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths, X> {
-    return new Ordering({ expression: this.node, descending: false, nulls: options.nulls });
+  asc(options?: OrderOptions): Ordering<Paths, X> {
+    return new Ordering({
+      expression: this.node,
+      descending: false,
+      nulls: options && orderOptions.read([options]).nulls,
+    });
   }
 
-  desc(options: { readonly nulls?: "first" | "last" } = {}): Ordering<Paths, X> {
-    return new Ordering({ expression: this.node, descending: true, nulls: options.nulls });
+  desc(options?: OrderOptions): Ordering<Paths, X> {
+    return new Ordering({
+      expression: this.node,
+      descending: true,
+      nulls: options && orderOptions.read([options], "desc()").nulls,
+    });
   }
 
   #binary<O extends Operand>(operator: string, other: O): Expression<T, Paths | PathsOf<O>, X | ConditionsOf<O>> {

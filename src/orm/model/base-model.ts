@@ -4,6 +4,8 @@ import { inspect } from "node:util";
 import type { Queries, Statement } from "../../engines/db/database.js";
 import { jsonResponse, type Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import {
   type BodyResult,
   bodyValidatorSymbol,
@@ -26,7 +28,17 @@ import { hydrate } from "../run/hydrate.js";
 import { instanceJson, standardJson } from "../run/json.js";
 import { load } from "../run/load.js";
 import { missing } from "../run/missing.js";
-import { assign, belongs, keyQuery, metaOf, remove, restore, type SaveOptions, save } from "../run/persist.js";
+import {
+  assign,
+  belongs,
+  keyQuery,
+  metaOf,
+  remove,
+  restore,
+  type SaveOptions,
+  save,
+  saveOptions,
+} from "../run/persist.js";
 import { isListed, setRelated, stateOf, Tracked, type Values } from "../run/state.js";
 import { keepStates } from "../run/undo.js";
 import { metaFor } from "./declarations.js";
@@ -38,6 +50,13 @@ interface ErrorClasses {
 
 const managers = new WeakMap<object, QuerySet<object>>();
 const errorClasses = new WeakMap<object, ErrorClasses>();
+
+const rawOptions = options("raw()", {
+  /** The transaction or database to read with. Default: the one of the request. */
+  using: option<Queries>(is.object),
+});
+
+export interface RawOptions extends OptionsOf<typeof rawOptions.fields> {}
 
 /** The members of all models at run time; their types are in model.ts. */
 export class BaseModel extends Tracked {
@@ -68,12 +87,8 @@ export class BaseModel extends Tracked {
     return addHook(this, event, hook);
   }
 
-  static raw(
-    statement: Statement,
-    params?: readonly unknown[],
-    options: { readonly using?: Queries } = {},
-  ): Promise<object[]> {
-    return rawRows(this.meta, statement, params, options.using ?? null);
+  static raw(statement: Statement, params?: readonly unknown[], options?: RawOptions): Promise<object[]> {
+    return rawRows(this.meta, statement, params, rawOptions.read([options]).using ?? null);
   }
 
   /** Reads the bodies of routes with `{ body: Book }`. */
@@ -91,8 +106,9 @@ export class BaseModel extends Tracked {
   }
 
   async save(options?: SaveOptions): Promise<this> {
-    if (options?.related === undefined) await save(this, options);
-    else await saveRelated(this, options, options.related);
+    const settings = options && saveOptions.read([options]);
+    if (settings?.related === undefined) await save(this, settings);
+    else await saveRelated(this, settings, settings.related);
     return this;
   }
 

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from "../../engines/db/database.js";
+import type { Statement } from "../../engines/db/database.js";
 import type { Request } from "../../http/request.js";
 import type { Response } from "../../http/response.js";
 import type { toResponseSymbol } from "../../http/to-response.js";
@@ -31,7 +31,7 @@ import type { Lazy } from "../relations/lazy.js";
 import type { RelatedSet } from "../relations/related-set.js";
 import type { HookContext, HookEvent } from "../run/hooks.js";
 import type { SaveOptions } from "../run/persist.js";
-import { BaseModel } from "./base-model.js";
+import { BaseModel, type RawOptions } from "./base-model.js";
 import { declare } from "./declarations.js";
 import { checkFieldName } from "./field-names.js";
 import { type ModelOptions, readModelOptions } from "./options.js";
@@ -102,7 +102,7 @@ export interface ModelClass<F, Table extends string = string> {
     this: C,
     statement: Statement,
     params?: readonly unknown[],
-    options?: { readonly using?: Queries },
+    options?: RawOptions,
   ): Promise<InstanceType<C>[]>;
 }
 

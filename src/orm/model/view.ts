@@ -1,5 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
-import { checkOption, is } from "../../kit/options.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import type { jsonSchemaSymbol } from "../../validation/body-validator.js";
 import { connectionFor } from "../database.js";
@@ -20,11 +21,14 @@ export interface ViewInstance<F, Table extends string = string>
   refresh(): Promise<this>;
 }
 
-export interface RefreshOptions {
-  /** Readers see the old rows meanwhile. Needs a primary key without duplicates, and rows from a first refresh. */
-  readonly concurrently?: boolean | undefined;
-  readonly using?: Queries | undefined;
-}
+const refreshOptions = options("refresh()", {
+  /** Readers see the old rows meanwhile. Needs a primary key without duplicates, and rows from a first refresh. Default false. */
+  concurrently: option(is.boolean, false),
+  /** The transaction or database to write with. Default: the one of the request. */
+  using: option<Queries>(is.object),
+});
+
+export interface RefreshOptions extends OptionsOf<typeof refreshOptions.fields> {}
 
 type Instance<F, Table extends string> = ViewInstance<F, Table> & Readonly<ModelProperties<F>>;
 
@@ -54,8 +58,8 @@ export function View<
   if (rest.indexes && !materialized)
     throw new ValueError(`the view ${table} has no rows to index: use materialized: true, or index its tables`);
   const base = class extends BaseModel {
-    static async refresh({ concurrently = false, using }: RefreshOptions = {}): Promise<void> {
-      checkOption("refresh", "concurrently", concurrently, is.boolean);
+    static async refresh(given?: RefreshOptions): Promise<void> {
+      const { concurrently, using } = refreshOptions.read([given]);
       // biome-ignore lint/complexity/noThisInStatic: a view is the class that extends this one.
       const { meta } = this;
       if (!materialized)

@@ -2,6 +2,8 @@
  * Functions that return a changed copy of a query. Wrong names and values are refused here, before a statement is sent.
  */
 
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { isAggregate } from "../compile/aggregation.js";
 import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
@@ -11,7 +13,7 @@ import { FieldError } from "../errors.js";
 import { Expression, orderNode } from "../expressions/expression.js";
 import type { ModelMeta } from "../meta.js";
 import { checkFieldName } from "../model/field-names.js";
-import type { ConditionNode, ExpressionNode, LockNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
+import type { ConditionNode, ExpressionNode, OrderNode, Query, RelatedTree, Selection } from "../nodes.js";
 import { checkValue, columnPaths } from "./checked-paths.js";
 import { checkLast, clientLookups, isPattern } from "./client-values.js";
 import { badRequest, type ClientParameters, entriesOf, pageParameters, refusing } from "./page-input.js";
@@ -280,18 +282,20 @@ export function combine(operator: NonNullable<Query["combined"]>["operator"], qu
   };
 }
 
-export interface LockOptions {
-  readonly nowait?: boolean;
-  readonly skipLocked?: boolean;
-  readonly strength?: LockNode["strength"];
-}
+const lockOptions = options("forUpdate()", {
+  /** True fails at once if a row is locked by somebody else. Default false: it waits. */
+  nowait: option(is.boolean, false),
+  /** True leaves out the rows that are locked by somebody else. Default false. */
+  skipLocked: option(is.boolean, false),
+  /** The lock: the weaker ones let some statements of others through. Default `update`. */
+  strength: option(is.oneOf("update", "no key update", "share", "key share"), "update"),
+});
 
-const strengths: readonly LockNode["strength"][] = ["update", "no key update", "share", "key share"];
+export interface LockOptions extends OptionsOf<typeof lockOptions.fields> {}
 
-export function forUpdate(query: Query, { nowait, skipLocked, strength = "update" }: LockOptions): Query {
+export function forUpdate(query: Query, options: LockOptions | undefined): Query {
+  const { nowait, skipLocked, strength } = lockOptions.read([options]);
   notCombined(query, "forUpdate()");
   if (nowait && skipLocked) throw new ValueError("forUpdate takes nowait or skipLocked, not both");
-  if (!strengths.includes(strength))
-    throw new ValueError(`the strength of a lock must be one of ${strengths.join(", ")}`);
   return { ...query, lock: { strength, wait: nowait ? "nowait" : skipLocked ? "skip locked" : "wait" } };
 }

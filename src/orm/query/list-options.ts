@@ -6,23 +6,7 @@ import type { StandardSchema } from "../../validation/standard-schema.js";
 import { modelSchema, typeSchema } from "../body/model-schema.js";
 import { noField } from "../compile/scope.js";
 import type { ColumnMeta, ModelMeta } from "../meta.js";
-import { pageSizes } from "./page-input.js";
-
-export interface ListOptions {
-  /** The keys that the handler passes to `filterFrom`. */
-  readonly filters?: readonly string[];
-  /** The names that the handler passes to `orderFrom`. */
-  readonly orders?: readonly string[];
-  /** The options of `pageFrom`. */
-  readonly size?: number;
-  readonly maxSize?: number;
-  readonly maxPage?: number;
-  readonly by?: "key";
-  /** False if the handler returns all rows, as a list. */
-  readonly pages?: false;
-  /** A schema of the rows if they are not those of the model: with `values()`, annotations or related rows. */
-  readonly row?: StandardSchema | DescribedSchema;
-}
+import { type ListOptions, type ListSettings, listFields } from "./page-input.js";
 
 export interface ListRouteOptions {
   readonly response: DescribedSchema;
@@ -34,25 +18,26 @@ export interface ListRouteOptions {
  * Route options that document a handler with `filterFrom`, `orderFrom` and `pageFrom`. As with every `response`, members of
  * plain rows that are not described are not sent.
  */
-export function listOptions(model: { readonly meta: ModelMeta }, options: ListOptions = {}): ListRouteOptions {
+export function listOptions(model: { readonly meta: ModelMeta }, options?: ListOptions): ListRouteOptions {
+  const settings = listFields.read([options]);
   return {
-    response: { [jsonSchemaSymbol]: () => listSchema(model.meta, options) },
+    response: { [jsonSchemaSymbol]: () => listSchema(model.meta, settings) },
     responses: { 400: "A parameter is not valid." },
     openapi: {
       // Models may refer to each other before all of them are there, so this waits until the document is made.
       get parameters() {
-        return parametersOf(model.meta, options);
+        return parametersOf(model.meta, settings);
       },
     },
   };
 }
 
-function listSchema(meta: ModelMeta, { row, by, pages }: ListOptions): { name: string; schema: JsonSchema } {
+function listSchema(meta: ModelMeta, { row, by, pages }: ListSettings): { name: string; schema: JsonSchema } {
   const { name, schema } = row === undefined ? modelSchema(meta, "output") : rowSchema(row, `${meta.name}Row`);
   const { $defs, $schema: _, ...plain } = schema as { $defs?: JsonSchema } & JsonSchema;
   const items = { type: "array", items: { $ref: `#/$defs/${name}` } };
   const shared = { ...$defs, [name]: plain };
-  if (pages === false) return { name: `${meta.name}List`, schema: { ...items, $defs: shared } };
+  if (!pages) return { name: `${meta.name}List`, schema: { ...items, $defs: shared } };
   const cursor = { type: ["string", "null"] };
   const members = by === "key" ? { next: cursor, previous: cursor } : numbered;
   const properties = { items, ...members };
@@ -76,20 +61,24 @@ const numbered = {
   hasPrevious: boolean,
 };
 
-function parametersOf(meta: ModelMeta, options: ListOptions): JsonSchema[] {
-  const { filters = [], orders = [], by, pages, maxPage } = options;
-  const { size, maxSize } = pageSizes(options);
+function parametersOf(
+  meta: ModelMeta,
+  { filters, orders, by, pages, size, maxSize, maxPage }: ListSettings,
+): JsonSchema[] {
   const text = { type: "string" };
   const order = `One or more of ${orders.join(", ")}, with commas in between; a - in front reverses one.`;
   const named: [name: string, schema: JsonSchema, description?: string][] = [
     ...filters.map((key): [string, JsonSchema] => [key, filterSchema(meta, key)]),
     ...(orders.length === 0 ? [] : [["order", text, order] as [string, JsonSchema, string]]),
   ];
-  if (pages !== false) {
+  if (pages) {
     if (by === "key")
       named.push(["after", text, "`next` of another page."], ["before", text, "`previous` of another page."]);
     else
-      named.push(["page", { ...integer, minimum: 1, ...(maxPage !== undefined && { maximum: maxPage }), default: 1 }]);
+      named.push([
+        "page",
+        { ...integer, minimum: 1, ...(maxPage < Number.MAX_SAFE_INTEGER && { maximum: maxPage }), default: 1 },
+      ]);
     named.push(["size", { ...integer, minimum: 1, maximum: maxSize, default: size }]);
   }
   return named.map(([name, schema, description]) => ({

@@ -2,21 +2,50 @@
 
 import { ParameterRangeError, ParameterTypeError, ParameterValueError } from "../../engines/db/errors.js";
 import { httpError } from "../../errors/http-error.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
+import type { DescribedSchema } from "../../validation/body-validator.js";
+import type { StandardSchema } from "../../validation/standard-schema.js";
 import type { KeysetOptions } from "../run/keyset.js";
 
-export interface PageOptions {
-  /** The number of rows if the client gives none; 20 by default. */
-  readonly size?: number;
-  /** The largest number of rows that a client can ask for; 100 by default, or `size` if that is more. */
-  readonly maxSize?: number;
-  /** The largest page number; a page far into a table is slow. No limit by default. */
-  readonly maxPage?: number;
-}
+/** The options of `listOptions` and `pageFrom`: applications give both calls the same object. */
+export const listFields = options(
+  "listOptions()",
+  {
+    /** The keys that the handler passes to `filterFrom`. */
+    filters: option(is.strings, []),
+    /** The names that the handler passes to `orderFrom`. */
+    orders: option(is.strings, []),
+    /** The number of rows if the client gives none. Default 20. */
+    size: option(is.integer(1), 20),
+    /** The largest number of rows that a client can ask for. Default 100, or `size` if that is more. */
+    maxSize: option(is.integer(1), 100, "100, or `size` if that is more"),
+    /** The largest page number; a page far into a table is slow. Default: no limit. */
+    maxPage: option(is.integer(1), Number.MAX_SAFE_INTEGER, "no limit"),
+    /** `key` for pages that begin after a row, in place of pages with numbers. */
+    by: option(is.oneOf("key")),
+    /** False if the handler returns all rows, as a list. Default true. */
+    pages: option(is.boolean, true),
+    /** A schema of the rows if they are not those of the model: with `values()`, annotations or related rows. */
+    row: option<StandardSchema | DescribedSchema>(is.anything),
+  },
+  {
+    refine({ size, maxSize }, given) {
+      if (given.maxSize === undefined) return { maxSize: Math.max(size, maxSize) };
+      if (maxSize < size) throw new ValueError("maxSize must not be less than size");
+      return {};
+    },
+  },
+);
 
-export interface KeysetPageOptions extends Omit<PageOptions, "maxPage"> {
+export interface ListOptions extends OptionsOf<typeof listFields.fields> {}
+export interface PageOptions extends Pick<ListOptions, "size" | "maxSize" | "maxPage"> {}
+export interface KeysetPageOptions extends Pick<ListOptions, "size" | "maxSize"> {
   readonly by: "key";
 }
+
+export type ListSettings = SettingsOf<typeof listFields.fields>;
 
 /** The parameters that `pageFrom` reads. `filterFrom` ignores them, and the usual name for `orderFrom`. */
 export const pageParameters: readonly string[] = ["page", "size", "after", "before", "order"];
@@ -27,20 +56,19 @@ export function entriesOf(input: ClientParameters): (readonly [string, unknown])
   return Symbol.iterator in input ? [...(input as Iterable<readonly [string, unknown]>)] : Object.entries(input);
 }
 
-export function numberedPage(input: ClientParameters, options: PageOptions): { page: number; size: number } {
+export function numberedPage(input: ClientParameters, settings: ListSettings): { page: number; size: number } {
   const given = parameters(input, ["page", "size"]);
-  const size = sizeFrom(given.get("size"), options);
+  const size = sizeFrom(given.get("size"), settings);
   // A page is found by the number of rows before it, which is a number of 64 bits in PostgreSQL.
   const mostPages = Math.floor(Number.MAX_SAFE_INTEGER / size);
-  const maxPage = options.maxPage === undefined ? mostPages : checkOption("maxPage", options.maxPage);
-  return { page: numberFrom("page", given.get("page"), 1, Math.min(maxPage, mostPages)), size };
+  return { page: numberFrom("page", given.get("page"), 1, Math.min(settings.maxPage, mostPages)), size };
 }
 
-export function keysetPage(input: ClientParameters, options: KeysetPageOptions): KeysetOptions {
+export function keysetPage(input: ClientParameters, settings: ListSettings): KeysetOptions {
   const given = parameters(input, ["after", "before", "size"]);
   const [after, before] = [given.get("after"), given.get("before")];
   if (after !== undefined && before !== undefined) throw badRequest("Use either after or before.");
-  return { size: sizeFrom(given.get("size"), options), after, before };
+  return { size: sizeFrom(given.get("size"), settings), after, before };
 }
 
 /** Turns the errors of a cursor into a response with status 400. */
@@ -76,19 +104,8 @@ function parameters(input: ClientParameters, names: readonly string[]): Map<stri
   return found;
 }
 
-function sizeFrom(text: string | undefined, options: PageOptions): number {
-  const { size, maxSize } = pageSizes(options);
+function sizeFrom(text: string | undefined, { size, maxSize }: ListSettings): number {
   return numberFrom("size", text, size, maxSize);
-}
-
-/** The number of rows of a page if the client gives none, and the largest that it can give. */
-export function pageSizes({ size = 20, maxSize = Math.max(size, 100) }: PageOptions): {
-  size: number;
-  maxSize: number;
-} {
-  checkOption("size", size);
-  if (checkOption("maxSize", maxSize) < size) throw new ValueError("maxSize must not be less than size");
-  return { size, maxSize };
 }
 
 function numberFrom(name: string, text: string | undefined, otherwise: number, most: number): number {
@@ -96,11 +113,6 @@ function numberFrom(name: string, text: string | undefined, otherwise: number, m
   const number = /^\d{1,16}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > most) throw badRequest(`${name} must be an integer from 1 to ${most}.`);
   return number;
-}
-
-function checkOption(name: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 1) throw new ValueError(`${name} must be a positive integer`);
-  return value;
 }
 
 export function badRequest(detail: string, cause?: unknown): Error {

@@ -233,13 +233,13 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
    */
   recursive<const P extends Name, const D extends string = never>(
     relation: [AnyName] extends [P] ? string : CheckedSelf<M, P>,
-    options: RecursiveOptions<D> = {},
+    options?: RecursiveOptions<D>,
   ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, WithDepth<Row, D>, DepthIn<A, D>>> {
     return this.with(sources.recursive(this.query, relation as unknown as string, options)) as never;
   }
 
   /** Locks the rows until the transaction ends. Throws `ProgrammingError` outside of a transaction. */
-  forUpdate(options: build.LockOptions = {}): this {
+  forUpdate(options?: build.LockOptions): this {
     return this.with(build.forUpdate(this.query, options));
   }
 

@@ -11,7 +11,7 @@ import { orNotFound } from "../http-errors.js";
 import type { Query } from "../nodes.js";
 import { aggregate } from "../run/aggregate.js";
 import { type JsonText, queryJson } from "../run/json.js";
-import { type KeysetOptions, keyset } from "../run/keyset.js";
+import { type KeysetOptions, keyset, keysetOptions } from "../run/keyset.js";
 import { load } from "../run/load.js";
 import type { KeysetPage, Page } from "../run/paginate.js";
 import * as read from "../run/read.js";
@@ -21,6 +21,7 @@ import {
   type ClientParameters,
   type KeysetPageOptions,
   keysetPage,
+  listFields,
   numberedPage,
   type PageOptions,
   refuseCursor,
@@ -110,8 +111,9 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   }
 
   /** Reads rows through a database cursor, batch by batch, without holding all of them in memory. */
-  iterator(options: { readonly batch?: number } = {}): AsyncIterableIterator<Row> {
-    return read.iterate(this.query, options.batch) as AsyncIterableIterator<Row>;
+  iterator(options?: read.IteratorOptions): AsyncIterableIterator<Row> {
+    const { batch } = read.iteratorOptions.read([options]);
+    return read.iterate(this.query, batch) as AsyncIterableIterator<Row>;
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<Row> {
@@ -125,7 +127,7 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
 
   /** Returns the page after (or before) the cursor of another page, in any order: by fields that may be null, by fields of related rows, by computed values. */
   async keyset(options: KeysetOptions): Promise<KeysetPage<Row>> {
-    return (await keyset(this.query, options)) as KeysetPage<Row>;
+    return (await keyset(this.query, keysetOptions.read([options]))) as KeysetPage<Row>;
   }
 
   /**
@@ -136,10 +138,11 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   pageFrom(input: ClientParameters, options?: PageOptions): Promise<Page<Row>>;
   async pageFrom(
     input: ClientParameters,
-    options: PageOptions | KeysetPageOptions = {},
+    options?: PageOptions | KeysetPageOptions,
   ): Promise<Page<Row> | KeysetPage<Row>> {
-    if ("by" in options) return this.keyset(keysetPage(input, options)).catch(refuseCursor);
-    const { page, size } = numberedPage(input, options);
+    const settings = listFields.read([options], "pageFrom()");
+    if (settings.by === "key") return this.keyset(keysetPage(input, settings)).catch(refuseCursor);
+    const { page, size } = numberedPage(input, settings);
     return this.page(page, size);
   }
 
@@ -155,8 +158,8 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
   }
 
   /** Returns PostgreSQL's query plan. */
-  async explain(options: { readonly analyze?: boolean } = {}): Promise<string> {
-    return read.explain(this.query, options.analyze === true);
+  async explain(options?: read.ExplainOptions): Promise<string> {
+    return read.explain(this.query, read.explainOptions.read([options]).analyze);
   }
 
   /** A queryset has no JSON before it has run. Inside the result of a handler it is run first, at any depth. */

@@ -1,6 +1,7 @@
 /** Rows beside those of the model: joins of other querysets, and rows that are reached step by step. */
 
-import { ValueError } from "../../kit/value-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { onChosenRows } from "../compile/chosen-rows.js";
 import { namesOf, noField, resolvePath, shown } from "../compile/scope.js";
 import { refuseWindows } from "../compile/windows.js";
@@ -8,13 +9,14 @@ import { FieldError } from "../errors.js";
 import type { ExpressionNode, Query, SourceNode } from "../nodes.js";
 import { checkNewName, values } from "./builders.js";
 
-interface JoinOptions {
-  readonly on: Readonly<Record<string, unknown>>;
-  readonly select?: Readonly<Record<string, unknown>>;
-}
+const joinOptions = options("innerJoin()", {
+  on: option.required<Readonly<Record<string, unknown>>>(is.object),
+  select: option<Readonly<Record<string, unknown>>>(is.object, {}),
+});
 
 /** Joins the rows of another query. `on` pairs fields of the model with fields of the other rows. */
-export function join(query: Query, other: Query, left: boolean, { on, select = {} }: JoinOptions): Query {
+export function join(query: Query, other: Query, left: boolean, given: object): Query {
+  const { on, select } = joinOptions.read([given], left ? "leftJoin()" : "innerJoin()");
   if (query.combined || query.selection) throw new FieldError("only querysets of models can be joined with others");
   if (other?.combined) throw new FieldError("a union cannot be joined");
   refuseWindows(query, "a join");
@@ -49,26 +51,29 @@ export function join(query: Query, other: Query, left: boolean, { on, select = {
   return { ...onChosenRows(query, "join()"), distinct: false, annotations, sources: [...query.sources, source] };
 }
 
-export interface RecursiveOptions<Depth extends string = string> {
-  /** False: without the rows to start from, unless a step leads back to them. */
-  readonly self?: boolean;
+const recursiveOptions = options("recursive()", {
+  /** False: without the rows to start from, unless a step leads back to them. Default true. */
+  self: option(is.boolean, true),
+  depth: option(is.text),
+  /** The largest number of steps. Default: no limit. */
+  maxDepth: option(is.integer(1)),
+});
+
+export interface RecursiveOptions<Depth extends string = string>
+  extends Omit<OptionsOf<typeof recursiveOptions.fields>, "depth"> {
   /** The name of an annotation: the number of steps from the nearest start. */
-  readonly depth?: Depth;
-  /** The largest number of steps. */
-  readonly maxDepth?: number;
+  readonly depth?: Depth | undefined;
 }
 
 /** The rows of a query, and all rows that are reached from them through a relation of the model to itself. */
-export function recursive(query: Query, name: string, options: RecursiveOptions): Query {
-  const { self = true, depth, maxDepth } = options;
+export function recursive(query: Query, name: string, given: RecursiveOptions | undefined): Query {
+  const { self, depth, maxDepth } = recursiveOptions.read([given]);
   const relation = query.meta.relations.get(name);
   if (relation === undefined) throw noField(query.meta, String(name));
   if (relation.target.sqlName !== query.meta.sqlName)
     throw new FieldError(`${query.meta.name}.${name} leads to ${relation.target.name}, not back to ${query.meta.name}`);
   if (query.combined || query.selection || Object.keys(query.annotations).length > 0)
     throw new FieldError("recursive() takes rows of a model: call annotate() and values() after it");
-  if (maxDepth !== undefined && (!Number.isSafeInteger(maxDepth) || maxDepth < 1))
-    throw new ValueError("maxDepth must be a positive integer");
   if (depth !== undefined) checkNewName(query, depth);
   if (relation.through && depth !== undefined && maxDepth === undefined)
     throw new FieldError(`the depth of a many-to-many relation needs 'maxDepth': there can be many ways to a row`);

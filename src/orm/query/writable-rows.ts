@@ -33,15 +33,16 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
   async bulkCreate<Any extends AnyName = never>(
     this: this & Stored<M>,
     items: readonly ([AnyName] extends [Any] ? object : NestedInput<M> | M)[],
-    options: [AnyName] extends [Any]
+    options?: [AnyName] extends [Any]
       ? BulkCreateOptions
-      : BulkCreateOptions<ColumnName<M>, UpdateInput<M> & JsonKeysInput<M>, ConflictWhere<M>> = {},
+      : BulkCreateOptions<ColumnName<M>, UpdateInput<M> & JsonKeysInput<M>, ConflictWhere<M>>,
   ): Promise<M[]> {
     const { meta, db } = this.query;
+    const settings = bulk.readBulkCreate("bulkCreate()", options);
     const rows = items as unknown as readonly object[];
     if (rows.some((row) => !(row instanceof meta.model) && hasRelated(meta, row)))
-      return (await bulkCreateNested(meta, rows, options as BulkCreateOptions, db)) as M[];
-    return (await bulk.bulkCreate(meta, rows, options as BulkCreateOptions, db)) as M[];
+      return (await bulkCreateNested(meta, rows, settings, db)) as M[];
+    return (await bulk.bulkCreate(meta, rows, settings, db)) as M[];
   }
 
   /** Updates fields of many instances with one statement. Returns the number of rows. */
@@ -49,10 +50,11 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
     this: this & Stored<M>,
     instances: readonly M[],
     fields: readonly (ColumnName<M> & string)[],
-    options: { readonly batchSize?: number } = {},
+    options?: bulk.BulkUpdateOptions,
   ): Promise<number> {
     const { meta, db } = this.query;
-    return bulk.bulkUpdate(meta, instances as readonly object[], fields, options.batchSize, db);
+    const { batchSize } = bulk.bulkUpdateOptions.read([options]);
+    return bulk.bulkUpdate(meta, instances as readonly object[], fields, batchSize, db);
   }
 
   /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */

@@ -1,4 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
+import { checkedOptions, type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { arrayTypeOf } from "../compile/array-types.js";
 import { type Conflict, type ConflictUpdate, conflictClause } from "../compile/conflict.js";
@@ -32,8 +34,25 @@ export interface BulkCreateOptions<Name extends string = string, Update = object
   readonly update?: Update | undefined;
   /** Rows that conflict are updated only if this holds for them, as they are in the table; otherwise they are skipped. */
   readonly conflictWhere?: Where | undefined;
+  /** Rows in one statement. Default 5000. */
   readonly batchSize?: number | undefined;
 }
+
+export const readBulkCreate = checkedOptions<BulkCreateOptions>({
+  onConflict: is.oneOf("ignore", "update"),
+  conflictFields: is.strings,
+  updateFields: is.strings,
+  update: is.object,
+  conflictWhere: is.object,
+  batchSize: is.integer(1),
+});
+
+export const bulkUpdateOptions = options("bulkUpdate()", {
+  /** Rows in one statement. Default 5000. */
+  batchSize: option(is.integer(1)),
+});
+
+export interface BulkUpdateOptions extends OptionsOf<typeof bulkUpdateOptions.fields> {}
 
 /** Inserts many rows with few statements: one array parameter for each column, whatever the number of rows. */
 export async function bulkCreate(
@@ -116,7 +135,6 @@ function conflictOf(meta: ModelMeta, given: readonly ColumnMeta[], options: Bulk
   const find = (name: string): ColumnMeta => ownColumn(name, { meta });
   const columns = (options.conflictFields ?? []).map(find);
   if (options.onConflict === "ignore") return { columns, update: undefined };
-  if (options.onConflict !== "update") throw new ValueError("onConflict must be 'ignore' or 'update'");
   if (columns.length === 0) throw new ValueError("onConflict 'update' needs 'conflictFields'");
   return { columns, update: updateOf(meta, given, columns, options, find) };
 }
@@ -247,8 +265,6 @@ async function updateBatch(
 
 /** The number of rows in one statement. If each value is a parameter, the limit is 65535 parameters. */
 function batchSizeFor(meta: ModelMeta, size: number | undefined): number {
-  if (size !== undefined && (!Number.isInteger(size) || size < 1))
-    throw new ValueError("batchSize must be a positive integer");
   const most = meta.columns.some((column) => column.type.kind === "array")
     ? Math.floor(60_000 / meta.columns.length)
     : 5000;

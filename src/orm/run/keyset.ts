@@ -1,4 +1,6 @@
 import { DataError, ParameterValueError } from "../../engines/db/errors.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { Compiler } from "../compile/compiler.js";
 import { FieldError } from "../errors.js";
 import type { ColumnMeta } from "../meta.js";
@@ -9,11 +11,21 @@ import { checkCount, type KeysetPage } from "./paginate.js";
 import { send } from "./send.js";
 import type { Values } from "./state.js";
 
-export interface KeysetOptions {
+export const keysetOptions = options("keyset()", {
+  /** The number of rows. */
+  size: option.required(is.integer(1)),
+  /** `next` of another page: the rows after it. */
+  after: option(is.string),
+  /** `previous` of another page: the rows before it. */
+  before: option(is.string),
+});
+
+export interface KeysetOptions extends OrNull<OptionsOf<typeof keysetOptions.fields>> {
   readonly size: number;
-  readonly after?: string | null | undefined;
-  readonly before?: string | null | undefined;
 }
+
+/** Null counts as not given: `next` of the last page is null. */
+type OrNull<O> = { readonly [K in keyof O]: O[K] | null };
 
 /** A page of rows after a cursor, or before it. */
 export async function keyset(query: Query, options: KeysetOptions): Promise<KeysetPage<unknown>> {

@@ -1,4 +1,6 @@
 import type { Queries } from "../../engines/db/database.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { softDeleteColumn } from "../compile/query-parts.js";
 import {
   type Assignment,
@@ -21,13 +23,16 @@ import { savedValue, setRelated, stateOf, type Values } from "./state.js";
 import { keepStates } from "./undo.js";
 import { assertCurrent, atVersion } from "./version.js";
 
-export interface SaveOptions {
+export const saveOptions = options("save()", {
   /** Writes only these fields. */
-  readonly fields?: readonly string[] | undefined;
-  readonly using?: Queries | undefined;
+  fields: option(is.strings),
+  /** The transaction or database to write with. Default: the one that the row was read with. */
+  using: option<Queries>(is.object),
   /** Changes of related rows, by relation, in the same transaction. */
-  readonly related?: object | undefined;
-}
+  related: option<object>(is.object),
+});
+
+export interface SaveOptions extends OptionsOf<typeof saveOptions.fields> {}
 
 export function metaOf(instance: object): ModelMeta {
   return (instance.constructor as unknown as ModelConstructor).meta;

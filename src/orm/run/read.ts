@@ -1,3 +1,5 @@
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { isLimited, onChosenRows } from "../compile/chosen-rows.js";
 import { Compiler } from "../compile/compiler.js";
 import type { RowPlan } from "../compile/row-plan.js";
@@ -128,16 +130,27 @@ export async function inBulk(
   return new Map(rows.map((row) => [(row as Values)[column.attribute], row]));
 }
 
-const defaultBatch = 200;
+export const iteratorOptions = options("iterator()", {
+  /** Rows fetched at a time. Default 200. */
+  batch: option(is.integer(1), 200),
+});
+
+export interface IteratorOptions extends OptionsOf<typeof iteratorOptions.fields> {}
+
+export const explainOptions = options("explain()", {
+  /** True runs the statement, and adds what it took. Default false. */
+  analyze: option(is.boolean, false),
+});
+
+export interface ExplainOptions extends OptionsOf<typeof explainOptions.fields> {}
 
 /**
  * Reads through a cursor; relations are prefetched batch by batch. The embedded database has one connection, and an
  * open cursor would block all other queries in the loop. Outside of a transaction it therefore reads all rows first;
  * they are in this process anyway.
  */
-export async function* iterate(query: Query, batch: number = defaultBatch): AsyncGenerator<unknown, void, undefined> {
+export async function* iterate(query: Query, size: number): AsyncGenerator<unknown, void, undefined> {
   if (query.empty) return;
-  const size = checkCount("batch", batch) || defaultBatch;
   const connection = lockable(query, connectionFor(query.db));
   if (connection.engine === "pglite" && connection.kind !== "transaction") {
     yield* await load(query);
