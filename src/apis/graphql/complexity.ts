@@ -43,7 +43,7 @@ interface Count {
   readonly variables: Readonly<Record<string, unknown>>;
   /** The cost of each fragment, by the size of lists without a number. */
   readonly fragments: Map<string, number>;
-  /** Fields, and items of lists and conditions in arguments, that may still be looked at: each costs 1, so more of them exceed the limit. */
+  /** The fields, list items and conditions in arguments that may still be looked at. Each costs 1: more of them exceed the limit. */
   left: number;
 }
 
@@ -55,10 +55,10 @@ interface Arguments {
 }
 
 /**
- * The cost of an operation: that of each field, 1 unless it has another, and 1 for each item of a list and each
- * condition of a filter in its arguments, times the number of items of the lists around it. The number that a field asks for is that of its list, or else of the
- * lists inside of it: those of a connection. Fragments are computed once each. Fields of the schema's own
- * description count once, because their number depends on the schema alone.
+ * The cost of an operation. A field costs 1, unless it declares another cost. In its arguments, each item of a list and each
+ * condition of a filter costs 1. Each cost is multiplied by the number of items of the lists around the field. The number that
+ * the arguments of a field ask for is that of its list; in a connection it is that of the lists inside. A fragment is computed
+ * once. Fields of the schema's own description count once, because their number depends on the schema alone.
  */
 export class Complexity {
   #fixed: number | null = null;

@@ -35,7 +35,7 @@ export class GraphqlContext {
     return this.#end.signal;
   }
 
-  /** @internal Aborts the signal: nobody needs what resolvers still return. */
+  /** @internal Aborts the signal: what resolvers still return is not used. */
   abort(): void {
     this.#end.abort();
   }

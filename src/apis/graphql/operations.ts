@@ -82,7 +82,7 @@ export class Operations {
 
   /**
    * The texts of a result and of its parts, each when the one before was taken. They end with the signal of the context.
-   * `onLeft` gets the end of resolvers that nobody waits for.
+   * `onLeft` gets a promise for the end of the resolvers that still run.
    */
   payloads(
     result: TextResult,

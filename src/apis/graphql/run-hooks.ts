@@ -169,7 +169,7 @@ function hooked(inner: Resolve, hook: ResolverHook): Resolve {
     );
 }
 
-/** A promise that a hook gets, or returns by mistake. If the hook throws, nobody looks at it: a rejection would end the process. */
+/** A promise that a hook gets, or returns by mistake. If the hook throws, no code handles it: a rejection would end the process. */
 function taken<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => {});
   return value;

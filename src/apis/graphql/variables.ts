@@ -1,7 +1,7 @@
 import type { GraphQLSchema, VariableDefinitionNode } from "graphql";
 import { GraphQLError, getVariableValues } from "./graphql-js.js";
 
-/** Characters of variables up to which each wrong value has an error of its own: graphql-js puts whole values into each. */
+/** Characters of variables up to which each wrong value has its own error: graphql-js puts whole values into each. */
 const shortVariables = 20_000;
 /** Characters of the message of an error. */
 const longestMessage = 2_000;

@@ -4,7 +4,7 @@ import type { GrpcCall } from "./grpc-call.js";
 /** Made with the first channel: in Node 20 an active storage costs every promise a little. */
 let storage: AsyncLocalStorage<GrpcCall> | null = null;
 
-/** Calls that are served from now on are known to the calls that they make. */
+/** Each call that is served after this is known to the calls that it makes. */
 export function followCalls(): void {
   storage ??= new AsyncLocalStorage();
 }

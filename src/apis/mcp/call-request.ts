@@ -46,7 +46,7 @@ const ownMembers: ReadonlySet<PropertyKey> = new Set<keyof Request>([
 ] as (keyof Request)[]);
 
 /**
- * The request of a call inside of the request that brought it. It has arguments, log, signal and scope of its own; everything
+ * The request of a call inside of the request that brought it. It has its own arguments, log, signal and scope; everything
  * else is that of the outer one, which has passed the middleware: the user, the session, the context. `finish` ends it.
  */
 export function innerRequest(

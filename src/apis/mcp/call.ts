@@ -29,7 +29,7 @@ export interface SampleResult {
   readonly content: { readonly type: string; readonly text?: string; readonly [member: string]: unknown };
 }
 
-/** The decision of the user. `content` is there if it is "accept". */
+/** The decision of the user. `content` is present if it is "accept". */
 export interface ElicitResult<Content> {
   readonly action: "accept" | "decline" | "cancel";
   readonly content?: Content;

@@ -47,7 +47,7 @@ export class McpConfig extends config(
     sessionSecs: option.duration("1h", "1s", "365d"),
     /** Sessions that are kept in memory, where no key-value store is enabled; the least recent go. Default 10000. */
     maxSessions: option(is.integer(1), 10_000),
-    /** Time for which a call without a connection continues, and its messages are kept, for a client that comes back. Default 30 seconds. */
+    /** Time for which a call without a connection continues, and its messages are kept, until its client comes back. Default 30 seconds. */
     resumeSecs: option.duration("30s", 0, "24d"),
     /** The authorization by OAuth: clients learn from it where they get a token (RFC 9728). */
     oauth: option.made<EitherSpelling<McpOauthOptions>, McpOauthSettings | undefined>(

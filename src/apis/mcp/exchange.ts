@@ -24,9 +24,9 @@ export interface ExchangeSettings {
   readonly resumeMs: number;
   /** Called with each message for a client that has come back, on whichever worker. */
   relay(message: RelayedMessage): void;
-  /** Ends all calls: nobody waits for them. */
+  /** Ends all calls: no client waits for them. */
   abandon(): void;
-  /** Nobody can come back to it any more. */
+  /** No client can come back to it any more. */
   done(): void;
 }
 
@@ -117,7 +117,7 @@ export class Exchange {
     this.#wake();
   }
 
-  /** The client waits on another connection for the messages after a number: the calls go on for as long as it says so. */
+  /** The client waits on another connection for the messages after a number: the calls continue as long as it repeats this. */
   resumed(after: number): void {
     this.detach();
     if (this.#state !== "detached") return;
@@ -125,7 +125,7 @@ export class Exchange {
     this.#later(this.#settings.resumeMs, () => this.#over());
     const first = Math.max(after + 1 - this.#first, 0);
     for (let index = first; index < this.#texts.length; index++) this.#relay(index);
-    // At least one message, so that it learns that the call is there.
+    // At least one message, so that it learns that the call exists.
     if (first >= this.#texts.length) this.#settings.relay({ number: after, text: "", isLast: this.#missing === 0 });
   }
 

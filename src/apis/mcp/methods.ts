@@ -45,7 +45,7 @@ const maxUri = 4096;
 /** Values of one completion. */
 const maxCompletions = 100;
 
-/** The reason with which `request.signal` is aborted when a client cancels a call, or nobody waits for it. */
+/** The reason with which `request.signal` is aborted when a client cancels a call or no longer waits for it. */
 class CancelledError extends Error {
   constructor() {
     super("the call was cancelled");
@@ -74,7 +74,7 @@ interface Work {
 /** The methods of the protocol. */
 export class Methods implements Questions {
   readonly #parts: MethodParts;
-  /** By session and id; without a session by an object that is found by nobody. */
+  /** By session and id; without a session by an object that cannot be looked up. */
   readonly #running = new Map<unknown, Running>();
   readonly #questions = new Map<string, { readonly session: string; readonly resolve: (reply: RpcReply) => void }>();
   readonly #methods: ReadonlyMap<string, (work: Work) => Result | Promise<Result>>;
@@ -167,7 +167,7 @@ export class Methods implements Questions {
     this.#questions.delete(id);
   }
 
-  /** The response of a client to a request of the server. False if nobody here waits for it. */
+  /** The response of a client to a request of the server. False if no request of this process waits for it. */
   reply(session: string, reply: RpcReply): boolean {
     const question = typeof reply.id === "string" ? this.#questions.get(reply.id) : undefined;
     if (question?.session !== session) return false;
@@ -281,7 +281,7 @@ export class Methods implements Questions {
     return found;
   }
 
-  /** Runs a call to its end. Throws `CancelledError` as soon as it is cancelled; its handler may run on, and nobody waits. */
+  /** Runs a call to its end. Throws `CancelledError` as soon as it is cancelled; its handler may still run, but is not waited for. */
   async #settled(
     { own, run }: StartedCall,
     call: McpCall,

@@ -31,7 +31,7 @@ export interface ServerParts {
 
 /** Messages of one batch. */
 const maxBatch = 100;
-/** A client that has come back asks for its exchange again and again, on all workers: so many times without an answer. */
+/** A client that has come back asks all workers for its exchange: the number of these requests without a reply. */
 const maxUnanswered = 3;
 /** Milliseconds between two of them. */
 const longestPause = 10_000;

@@ -71,7 +71,7 @@ export class McpSessions {
   }
 }
 
-/** The user as authentication has found out; empty for nobody. */
+/** The user that authentication has found; empty if there is none. */
 export function userOf(request: Request): string {
   if (!request.hasContext) return "";
   const { user, api_key_name: key, jwt_claims: claims } = request.context;

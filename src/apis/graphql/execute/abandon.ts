@@ -8,7 +8,7 @@ const maxDepth = 4;
 
 /**
  * Takes the promises of a value that no field waits for, because an error has ended the list or the object around them:
- * a rejection that nobody looks at ends the process. Only promises that are under way already: reading a getter, or calling
+ * an unhandled rejection ends the process. Only promises that are under way already: reading a getter, or calling
  * the `then` of another object, could start work.
  */
 export function abandon(run: Run, type: GraphQLOutputType, selection: Selection, value: unknown): void {

@@ -104,7 +104,7 @@ function selected<T>(run: Run, type: GraphQLObjectType, selection: Selection, va
   }
 }
 
-/** Completes a value after a decision about its type. Meanwhile, and if there is none, nobody waits for its members. */
+/** Completes a value after a decision about its type. Until then, and if there is none, no code waits for its members. */
 function decided(
   run: Run,
   type: GraphQLOutputType,

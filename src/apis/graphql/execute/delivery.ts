@@ -23,7 +23,7 @@ export class Delivery {
   #pending: string[] = [];
   readonly #incremental: ((text: ErrorsText) => string)[] = [];
   readonly #completed: ((text: ErrorsText) => string)[] = [];
-  /** Parts to execute when the client has taken what is there. */
+  /** Parts to execute when the client has taken all that is ready. */
   #waiting: Part[] = [];
   #wake: (() => void) | null = null;
   #ended = false;
@@ -41,7 +41,7 @@ export class Delivery {
     return `,"pending":[${pending}],"hasNext":true`;
   }
 
-  /** The next payload, when a part is there; null after the last. Lists go on when the client has taken their items. */
+  /** The next payload, when a part is ready; null after the last. Lists continue when the client has taken their items. */
   async next(errorsText: ErrorsText): Promise<string | null> {
     for (const part of this.#waiting.splice(0)) this.#start(part);
     while (!this.#ended && this.#ids.size > 0 && this.#incremental.length + this.#completed.length === 0) {
@@ -66,7 +66,7 @@ export class Delivery {
     this.#wake?.();
   }
 
-  /** Resolves when the resolvers have ended that nobody waits for; null if all have. */
+  /** Resolves when the resolvers that still run have ended; null if none does. */
   get running(): Promise<void> | null {
     return this.#running.size === 0 ? null : Promise.all(this.#running).then(() => {});
   }

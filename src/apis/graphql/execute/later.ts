@@ -115,13 +115,13 @@ export class LaterValue extends Later implements Receiver {
   }
 }
 
-/** A promise is taken as it is; an object or a promise with a `then` of its own could call back at once, twice, or throw. */
+/** A promise is taken as it is; an object or a promise with its own `then` could call back at once, twice, or throw. */
 function promiseOf(value: PromiseLike<unknown>): Promise<unknown> {
   const promise = Promise.resolve(value);
   return promise.then === Promise.prototype.then ? promise : new Promise((resolve) => resolve(promise));
 }
 
-/** The text of the value of a promise. A function of its own: a closure in the caller would cost each of its calls. */
+/** The text of the value of a promise. A separate function: a closure in the caller would cost each of its calls. */
 export function completeLater(
   run: Run,
   field: FieldPlan,

@@ -224,6 +224,6 @@ export function dropPart(part: Part): void {
     const ended: unknown = part.items.return?.();
     if (ended instanceof Promise) ended.catch(() => {});
   } catch {
-    // Nobody waits for it.
+    // No code waits for it.
   }
 }

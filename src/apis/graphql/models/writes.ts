@@ -116,7 +116,7 @@ export class Writes {
     return { ...values, ...(await input.values?.(context)) };
   }
 
-  /** The visible row, which nobody else changes until the end of the transaction. */
+  /** The visible row, locked against other changes until the end of the transaction. */
   async #locked(context: GraphqlContext, tx: Queries, { id, version }: Target): Promise<object> {
     const query = await this.rows.keyed(context, id);
     const instance = (await new QuerySet<object>({ ...query, db: tx }).forUpdate().first()) as object | null;

@@ -42,7 +42,7 @@ const pageStyle = `body { margin: 0; }
 }`;
 
 /**
- * A fresh nonce for each response lets the scripts of the page run and no others. The editor writes styles of its own
+ * A fresh nonce for each response lets the scripts of the page run and no others. The editor writes its own styles
  * into the page, which no nonce can be given to.
  */
 function page(folder: string): Response {

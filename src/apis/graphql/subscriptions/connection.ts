@@ -163,7 +163,7 @@ export class Connection {
       await this.#complete(id, operation);
       await left;
     } catch (error) {
-      // A persisted operation that cannot be looked up, for example. A client that has gone needs no answer.
+      // A persisted operation that cannot be looked up, for example. A client that has disconnected needs no response.
       if (this.#socket.isOpen) await this.#error(id, failed(error).errors ?? [], request, operation);
     } finally {
       await finish();

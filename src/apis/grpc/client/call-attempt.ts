@@ -93,7 +93,7 @@ export class CallAttempt implements FailedAttempt {
     return this.#attempt?.refused ?? false;
   }
 
-  /** Also for a consumer that stops early: the server learns that nobody listens. */
+  /** Also for a consumer that stops early: the server learns that the client no longer listens. */
   end(): void {
     this.#ended = true;
     this.#forget?.();

@@ -72,7 +72,7 @@ export class CallLimits {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Waits; throws when the call or the channel is over meanwhile. `cause` is the error of the last attempt. */
+  /** Waits; rejects if the call or the channel ends during that time. `cause` is the error of the last attempt. */
   pause(milliseconds: number, cause: unknown): Promise<void> {
     return new Promise((resolve, reject) => {
       const left = this.left;

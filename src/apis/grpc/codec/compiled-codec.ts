@@ -14,7 +14,7 @@ const writer = new WireWriter();
 
 /**
  * The codec of a message of proto3, made of one function per field, once. No code is made from text. Messages look as those of
- * @bufbuild/protobuf. JSON, and types with forms of their own, are left to that library.
+ * @bufbuild/protobuf. JSON, and types with their own forms, are left to that library.
  */
 export class CompiledCodec extends MessageCodec {
   readonly #code: MessageCode;

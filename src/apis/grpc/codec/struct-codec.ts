@@ -11,7 +11,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
  * The codec of `google.protobuf.Struct`: JSON objects on one side, the wire format on the other. It is written by hand: the
- * message itself is a tree of objects around each value, which nobody wants to see.
+ * message itself is a tree of objects around each value, which callers cannot use directly.
  */
 export class StructCodec implements Codec {
   readonly typeName = "google.protobuf.Struct";

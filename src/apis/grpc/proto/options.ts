@@ -6,7 +6,7 @@ export type OptionValue = string | number | boolean | undefined;
 /** Options by their names. Those in parentheses belong to other programs and are left out. */
 export type Options = Map<string, OptionValue>;
 
-/** Reads `[a = 1, (b).c = "x"]`, if it is there. */
+/** Reads `[a = 1, (b).c = "x"]`, if present. */
 export function bracketOptions(tokens: Tokens): Options {
   const options: Options = new Map();
   if (!tokens.skip("[")) return options;

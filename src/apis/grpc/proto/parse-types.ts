@@ -90,7 +90,7 @@ function parseOneof(
   }
 }
 
-/** Every `optional` field of proto3 is in a oneof of its own. */
+/** Every `optional` field of proto3 is in its own oneof. */
 function addSyntheticOneofs(field: FieldInit[], oneofDecl: { name: string }[], edition: Edition): void {
   if (edition !== Edition.EDITION_PROTO3) return;
   for (const [i, item] of field.entries()) {

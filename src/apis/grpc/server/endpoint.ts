@@ -149,7 +149,7 @@ class MessageIterator implements AsyncIterableIterator<unknown> {
   async #take(): Promise<IteratorResult<unknown>> {
     if (this.#done) return { done: true, value: undefined };
     const frame = await this.exchange.incoming.next();
-    // The end of a stream of Connect is a frame of its own.
+    // The end of a stream of Connect is a separate frame.
     if (frame === null || (frame.flags & 2) !== 0) {
       this.#done = true;
       return { done: true, value: undefined };

@@ -20,7 +20,7 @@ export class Exchange {
   running = false;
   /** Called when the handler has ended after the call was. */
   onSettled: (() => void) | null = null;
-  /** Called with the error of the call when it is aborted: its deadline has passed, or the client is gone. */
+  /** Called with the error of the call when it is aborted: its deadline has passed, or the client has disconnected. */
   onAbort: ((error: unknown) => void) | null = null;
   readonly #timer: NodeJS.Timeout | null;
 

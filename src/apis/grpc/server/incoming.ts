@@ -12,7 +12,7 @@ export interface Incoming {
   whole?(done: (frames: readonly Frame[], error: unknown) => void): void;
   /** Drops all that still comes. */
   discard(): void;
-  /** The call is over: `next` throws the error from now on. */
+  /** The call is over: each further `next` throws the error. */
   fail(error: unknown): void;
 }
 

@@ -11,7 +11,7 @@ import type { GrpcConfig } from "../config.js";
 
 /** Seconds that a connection may be without a call. */
 const idleTimeout = 300;
-/** Seconds without the client taking a byte of a response. Handlers wait for slow clients, but not forever. */
+/** Seconds without the client taking a byte of a response. Handlers wait for slow clients up to this limit. */
 const writeTimeout = 300;
 /** Mebibytes that one connection may use in the HTTP/2 library: its calls share them. */
 const sessionMemory = 64;

@@ -66,7 +66,7 @@ export class NativeCall {
       stream.end();
       return;
     }
-    // Without a frame of their own: clients do not repeat a call after such a frame (gRFC A6).
+    // Without a separate frame: clients do not repeat a call after such a frame (gRFC A6).
     stream.respond(Object.assign(headers, this.#trailersOf(outcome, own)), refusalOptions);
     this.#leaveRequest();
   }
@@ -102,7 +102,7 @@ export class NativeCall {
     try {
       this.stream.sendTrailers(this.#trailersOf(this.#outcome));
     } catch {
-      // The client is gone.
+      // The client has disconnected.
     }
     this.#leaveRequest();
   }
@@ -113,7 +113,7 @@ export class NativeCall {
     return trailersOf(outcome, headers, own);
   }
 
-  /** The client may still send: it learns that nobody listens, after it has the status. */
+  /** The client may still send: after the status it learns that the server no longer listens. */
   #leaveRequest(): void {
     const stream = this.stream;
     if (stream.readableEnded) return;

@@ -130,7 +130,7 @@ export class ResponseFrames implements AsyncIterableIterator<Uint8Array> {
       const ended = this.#source?.return?.();
       if (isPromise(ended)) void Promise.resolve(ended).catch(() => {});
     } catch {
-      // Nobody waits for it any more.
+      // No code waits for it any more.
     }
   }
 }

@@ -41,7 +41,7 @@ export class Sessions {
       this.#watched.set(session, (watched = { running: 0 }));
       // A client that has closed its end takes nothing any more: without this, a handler that waits for it would wait on.
       session.socket?.once("end", () => session.destroy());
-      // A client that is gone without a word would keep its calls forever.
+      // A client that has disappeared without notice would keep its calls without end.
       keepAlive(session, this.settings);
     }
     return watched;

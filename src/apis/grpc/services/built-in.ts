@@ -16,7 +16,7 @@ export function builtInFile(name: string, definition: string): DescFile {
   return file;
 }
 
-/** Bytes of a request to such a service. Health needs no authentication: nobody shall fill the memory with it. */
+/** Bytes of a request to such a service. Health needs no authentication: its requests must not fill the memory. */
 const largestRequest = 16_384;
 
 /** The methods of a service that comes with the server. */

@@ -19,7 +19,7 @@ export const acceptedEncodings = "identity,gzip,deflate";
 
 /** Messages below this size are decompressed at once: the thread pool would take longer. */
 const smallMessage = 4096;
-/** Unless they become larger than this: a message of 4 KB may hold 4 MB, and would block all other calls meanwhile. */
+/** Unless they become larger than this: a message of 4 KB may hold 4 MB, and would block all other calls during that time. */
 const smallResult = 65_536;
 /** Messages below this size are sent as they are. */
 export const minimumToCompress = 1024;
