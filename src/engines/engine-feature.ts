@@ -44,7 +44,7 @@ export function engineFeature<Name extends string, Given extends readonly unknow
     required: () => required,
     async open(holder, host) {
       const client = await definition.open(holder.settings, host);
-      // The time of this try was over: the application has ended meanwhile, or an earlier or a later try has succeeded.
+      // The time of this try was over: the application has ended in between, or an earlier or a later try has succeeded.
       if (holder.closed || holder.client !== null) await definition.close(client);
       else holder.client = client;
     },

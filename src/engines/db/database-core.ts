@@ -47,7 +47,7 @@ export function createCore(config: DatabaseConfig, logger: Logger | undefined): 
   };
 }
 
-/** Opens the pool, and looks after its connections from then on. */
+/** Opens the pool, and begins to look after its connections. */
 export async function startCore(core: DatabaseCore): Promise<void> {
   const { config, logger, listeners } = core;
   const { engine, pool } = await openPool(config, logger, listeners);

@@ -69,7 +69,7 @@ export class DatabaseError extends RuntimeError {
   }
 }
 
-/** The states that `orConflict` answers with 409: unique, foreign key, exclusion. */
+/** The states for which `orConflict` responds with 409: unique, foreign key, exclusion. */
 const conflicts: ReadonlySet<string | null> = new Set(["23505", "23503", "23P01"]);
 
 /** A constraint of the schema does not allow the change. */

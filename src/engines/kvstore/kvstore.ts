@@ -91,7 +91,7 @@ export class KvStore extends KvCommands {
     return this.#subscriptions.subscribe("pattern", pattern, handler, options);
   }
 
-  /** Runs a function while it holds a lock. Rejects with the code `LOCKED` if somebody else holds it for all of `wait`. */
+  /** Runs a function while it holds a lock. Rejects with the code `LOCKED` if another holder has it for all of `wait`. */
   lock<T>(key: string, run: (lock: KvLock) => Promise<T> | T): Promise<T>;
   lock<T>(key: string, options: LockOptions, run: (lock: KvLock) => Promise<T> | T): Promise<T>;
   lock<T>(
@@ -126,12 +126,12 @@ export class KvStore extends KvCommands {
     return { connections: this.#pool.size, ready: this.#pool.readyCount, blocking: this.#blocking.size };
   }
 
-  /** @internal Reports every call to a meter from now on. */
+  /** @internal Begins to report every call to a meter. */
   measure(meter: CallMeter): void {
     this.#runner.meter = meter;
   }
 
-  /** Records every call from now on as a span. @internal */
+  /** Begins to record every call as a span. @internal */
   trace(tracer: Tracer): void {
     this.#runner.tracer = new CallTracer(tracer, this.#config);
   }

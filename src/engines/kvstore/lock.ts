@@ -11,7 +11,7 @@ import type { KvScript } from "./script.js";
 const lockOptions = options("lock()", {
   /** Time after which the lock is free if its holder has died. It is renewed while the function runs. Default 10 seconds. */
   ttl: option.duration("10s", "1ms", "24d"),
-  /** Time to wait while somebody else holds it. Default 0. */
+  /** Time to wait while another holder has it. Default 0. */
   wait: option.duration(0),
   /** Ends the wait; `lock.signal` is aborted with it. */
   signal: option<AbortSignal>(is.object),

@@ -24,7 +24,7 @@ export async function openKvStore(
   return store;
 }
 
-/** Connects. A store that is not required is connected later if it is away; a wrong password is an error all the same. */
+/** Connects. A store that is not required is connected later if it cannot be reached; a wrong password is an error all the same. */
 export async function startKvStore(store: KvStore, config: KvStoreConfig, logger: Logger): Promise<void> {
   const { required, connectTimeout } = config;
   try {

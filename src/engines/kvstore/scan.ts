@@ -15,8 +15,8 @@ const scanOptions = options("scan()", {
 export interface ScanOptions extends OptionsOf<typeof scanOptions.fields> {}
 
 /**
- * The keys of the store, without its prefix; of all servers of a cluster. Keys that are there all the time are found, at
- * least once; for those that come or go meanwhile nothing is promised. Other clients are not held up.
+ * The keys of the store, without its prefix, of all servers of a cluster. A key that exists during the whole scan is found at
+ * least once. A key that is added or removed during the scan may be found or not. Other clients are not blocked.
  */
 export async function* scanKeys(runner: PoolRunner, given?: ScanOptions): AsyncGenerator<string, void, undefined> {
   const { match, type, count } = scanOptions.read([given]);

@@ -30,7 +30,7 @@ interface Listener {
 
 type Kind = "channel" | "pattern";
 
-/** Channels and patterns with their handlers, on one connection of their own, which is made with the first. */
+/** Channels and patterns with their handlers, on one separate connection, which is made with the first. */
 export class Subscriptions {
   readonly #prefix: string;
   readonly #logger: Logger | undefined;
@@ -113,7 +113,7 @@ export class Subscriptions {
     }
   }
 
-  /** True if nobody else has subscribed to the name. */
+  /** True if no other listener has subscribed to the name. */
   #forget(kind: Kind, name: string, listener: Listener): boolean {
     const all = this.#byName[kind];
     const listeners = all.get(name);

@@ -29,7 +29,7 @@ export class CallTracer {
   }
 }
 
-/** Ends the span of a call when its reply is there. */
+/** Ends the span of a call when its reply arrives. */
 export function endWith(span: Span, reply: Promise<unknown>): void {
   reply.then(
     () => span.end(null),

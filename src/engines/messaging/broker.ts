@@ -162,7 +162,7 @@ export interface Delivery {
   ack(): Promise<void> | void;
   /** Gives the record back as it is, for any consumer of the group. */
   release(): Promise<void>;
-  /** The consumer lets the record wait for its next attempt, and can take others meanwhile. */
+  /** The consumer lets the record wait for its next attempt, and can take others during that time. */
   wait?(): void;
   /**
    * Gives the record back with other headers, for this group alone, and not before the delay has passed. Absent where the
@@ -180,11 +180,11 @@ export interface ConsumeRequest {
   readonly from: "start" | "end";
   /** True if the group is that of this process alone and ends with it. */
   readonly broadcast: boolean;
-  /** Created with the consumer, so that it is there when it is needed. */
+  /** Created with the consumer, so that it exists when it is needed. */
   readonly deadLetterTopic: string | null;
   /** Deliveries without a result after which the record is a dead letter. */
   readonly maxDeliveries: number;
-  /** True if the topic must exist: it was found by a pattern, and is not created again when somebody deletes it. */
+  /** True if the topic must exist: it was found by a pattern, and is not created again when it is deleted. */
   readonly mustExist?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A schema with a codec under this symbol has a binary format of its own, in place of JSON. */
+/** A schema with a codec under this symbol has its own binary format, in place of JSON. */
 export const codecSymbol: unique symbol = Symbol.for("stoa.codec");
 
 /** Turns values of a topic into bytes and back. It checks them too. */

@@ -80,7 +80,7 @@ export function defineBroker<Config>(
       return broker;
     },
     open: (broker) => broker.open(),
-    // Brokers have limits of their own, with messages that name the server; this one holds should that fail.
+    // Brokers have their own limits, with messages that name the server; this one applies if those fail.
     openWithin: (settings) => seconds(definition.openWithin?.(settings) ?? 10) + 10,
     ping: async (broker, signal) => broker.ping(signal),
     async close(broker, host) {

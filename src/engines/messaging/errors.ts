@@ -8,7 +8,7 @@
  * - TOO_LARGE: the message is larger than the broker takes.
  * - INVALID: a value does not fit the schema of its topic, or is not JSON.
  * - BUSY: too many publishes wait already.
- * - LOST: the delivery now belongs to another consumer, or its connection is gone.
+ * - LOST: the delivery now belongs to another consumer, or its connection was lost.
  * - UNSUPPORTED: the broker cannot do this.
  * - CLOSED: the broker is not open yet, or has been closed.
  */

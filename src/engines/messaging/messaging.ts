@@ -259,7 +259,7 @@ export class Messaging {
     return settings;
   }
 
-  /** A topic that is given by its name may be misspelt: nobody would ever see its messages. */
+  /** A topic that is given by its name may be misspelt: no consumer would ever see its messages. */
   #asTopic(topic: Topic<never, unknown> | string): Topic {
     const known = this.#published;
     if (typeof topic === "string" && this.#consumers.size > 0 && known.size < maxNames && !known.has(topic)) {
@@ -324,7 +324,7 @@ export class Messaging {
     }
   }
 
-  /** @internal Sends records of the outbox, in this order. They are not held back if the broker is away. */
+  /** @internal Sends records of the outbox, in this order. They are not held back if the broker cannot be reached. */
   async forward(name: BrokerName, records: readonly OutgoingRecord[]): Promise<readonly (MessagingError | null)[]> {
     const { broker } = this.#brokerOf(name, records[0]!.topic);
     const outcomes = await broker.publish(records, { ordered: true });

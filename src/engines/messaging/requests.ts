@@ -113,7 +113,7 @@ export class Requests {
     return topic;
   }
 
-  /** A reply that nobody waits for is dropped: it came too late, or belongs to another process. */
+  /** A reply that no request waits for is dropped: it came too late, or belongs to another process. */
   #receive({ headers, body }: IncomingRecord): void {
     const pending = this.#end(headers[frameworkHeaders.correlation] ?? "");
     if (pending === undefined) return;

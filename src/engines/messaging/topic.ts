@@ -61,7 +61,7 @@ const readOptions = checkedOptions<TopicOptions<never>>({
 });
 
 /**
- * Declares a topic once, for those who publish and those who consume: `const orders = topic("orders", { schema: Order, key:
+ * Declares a topic once, for publishers and consumers: `const orders = topic("orders", { schema: Order, key:
  * (order) => order.id })`. Without a schema the type is given: `topic<Order>("orders")`. A topic of requests has the schema
  * or the type of their replies too: `topic("prices", { schema: Ask, reply: Price })`, `topic<Ask, Price>("prices")`.
  */

@@ -9,9 +9,8 @@ const contextHeaders = ["traceparent", "tracestate", "baggage"] as const;
 const handled = new AsyncLocalStorage<Readonly<Record<string, string>>>();
 
 /**
- * Adds the trace context to the headers of a message, unless they have one: that of the span that publishes it. Without a
- * span, a message that is published while another is handled gets the context of that one, so that a trace does not end
- * here.
+ * Adds the trace context to the headers of a message that has none: the context of the span that publishes it. Without a span,
+ * it is the context of the message that is being handled, so that the trace does not end here.
  */
 export function injectTrace(headers: Record<string, string>, span: Span | null): void {
   if (headers.traceparent !== undefined) return;

@@ -7,7 +7,7 @@ const linkOf = perHost((): { link: SupervisorLink | null } => ({ link: null }));
 
 /**
  * State that is one for all workers of a machine, kept by their supervisor. It needs no call: a server with several workers
- * has it, for the features that are enabled and have no store of their own.
+ * has it, for the features that are enabled and have no other store.
  */
 export const supervisorStateFeature = feature<object>({
   name: "state of the machine",
@@ -24,7 +24,7 @@ export const supervisorStateFeature = feature<object>({
       linkOf(host).link = link;
     });
   },
-  /** Before it serves, the worker has joined all that it uses: from then on it misses no change. */
+  /** Before it serves, the worker has joined all that it uses: after that it misses no change. */
   async open(host) {
     await linkOf(host).link?.settled();
   },

@@ -91,7 +91,7 @@ export class RateLimitService implements HubService {
     }
     const counts = this.#byWorker.get(worker)?.get(index);
     if (counts === undefined) throw new Error("the worker has not announced this rate limit");
-    // A reply may come much later, where nobody would catch what a strange value makes the limiter throw.
+    // A reply may come much later, where no code would catch what the limiter throws for a strange value.
     checkPart("the key", message[2], is.string);
     if (numbers.length === 0 || !numbers.every(Number.isFinite))
       throw new ExchangeError("the message cannot be read: it must have numbers");

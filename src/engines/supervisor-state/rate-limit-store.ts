@@ -227,7 +227,7 @@ class SupervisedRateLimiter implements RateLimiter {
       this.#begin(key, client, tokens, askedAt + lifeMs, askedAt);
       client.want = Math.min(largestLoan, 2 * want);
     } else if (want > 0) client.alone = performance.now() + 100;
-    // A loan that was asked for earlier may have come meanwhile.
+    // A loan that was asked for earlier may have come in between.
     const unused = client.borrowed - client.used;
     return { allowed: allowed === 1, remaining: remaining + unused, resetMs, retryMs };
   }

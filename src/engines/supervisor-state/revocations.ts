@@ -66,7 +66,7 @@ export class SupervisedRevocations implements RevocationStore {
     this.#copy.watch(listener);
   }
 
-  /** Until the copy is complete, nobody can say that a token is not revoked. */
+  /** Until the copy is complete, it is unknown whether a token is revoked. */
   #join(): Promise<void> {
     const joining = new Promise<void>((resolve, reject) => {
       this.#revoked.request("join", [], (error, list) => {

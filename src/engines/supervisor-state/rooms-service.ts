@@ -22,7 +22,7 @@ export type RoomPush =
 const roomLimits = objectWith<RoomLimits>({ history: is.integer(0), keepMs: is.number(0), maxRooms: is.integer(1) });
 const storedMember = objectWith<StoredMember>({ id: is.string, info: is.string });
 
-/** The rooms of all workers: gives messages their order, keeps the last ones, knows who is there. */
+/** The rooms of all workers: gives messages their order, keeps the last ones, knows the members. */
 export function roomService() {
   let log: RoomLog | null = null;
   const watchers = new Watchers();

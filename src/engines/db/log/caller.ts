@@ -1,7 +1,7 @@
 import { sep } from "node:path";
 import { isPackageFile, placeOf } from "../../../kit/package-folder.js";
 
-/** Frames to look at: models and their relations have many of their own. */
+/** Frames to look at: models and their relations have many themselves. */
 const deepest = 50;
 
 /** The file and line of the code that called the framework, relative to the current folder; null if it is not known. */

@@ -27,7 +27,7 @@ export async function watchedCall<T>(advice: string | null, call: () => Promise<
   return withCure(advice, call);
 }
 
-/** Statements are recorded before the call returns, so the advice is gone before other code runs. */
+/** Statements are recorded before the call returns, so the advice is removed before other code runs. */
 function withCure<T>(advice: string | null, call: () => Promise<T>): Promise<T> {
   cure = advice;
   try {

@@ -33,7 +33,7 @@ export class DatabaseKeeper {
 
 interface Question {
   readonly client: Socket;
-  /** Bytes of the protocol; or true if the client is to have the session alone from now on, and false if no longer. */
+  /** Bytes of the protocol; true to give the client the session alone, and false to end that. */
   readonly asked: Uint8Array | boolean;
 }
 
@@ -119,7 +119,7 @@ class KeptDatabase {
     client.once("close", () => {
       this.#clients.delete(client);
       this.#questions = this.#questions.filter((question) => question.client !== client);
-      // Its transaction and its locks end with it. Nobody waits for the response.
+      // Its transaction and its locks end with it. No client waits for the response.
       if (this.#owner === client || this.#alone === client) {
         this.#questions.unshift({ client, asked: leave }, { client, asked: false });
       }

@@ -12,15 +12,15 @@ const longestPath = 100;
 const pauseBetweenLooks = 300;
 /** Milliseconds that the holder of a lock has to say who it is: a statement of its database may keep it busy. */
 const patience = 10_000;
-/** Times that a socket nobody listens to is asked again: one that is being made does not listen for a moment. */
+/** Times that a socket without a listener is asked again: one that is being made does not listen for a moment. */
 const questions = 4;
 
 /** Errors of a file system that has no sockets. */
 const withoutSockets = new Set(["ENOTSUP", "EOPNOTSUPP", "EPERM", "EACCES", "ENOSYS", "EINVAL"]);
 
 /**
- * File systems of Linux that several machines can have, by their numbers (statfs(2)). A socket is that of one kernel: another machine
- * finds its file, hears nobody, and takes it for the lock of a process that has ended.
+ * File systems of Linux that several machines can have, by their numbers (statfs(2)). A socket belongs to one kernel. Another
+ * machine finds its file, gets no reply, and takes it for the lock of a process that has ended.
  */
 const networks: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
@@ -115,7 +115,7 @@ async function holders(folder: string, own: string): Promise<{ name: string; who
   return found;
 }
 
-/** Who listens to a socket; null for nobody. The listener may be too busy to say it. */
+/** The process that listens to a socket; null for none. It may be too busy to reply. */
 async function whoListens(path: string): Promise<string | null> {
   for (let question = 1; ; question++) {
     const who = await new Promise<string | null>((resolve) => {

@@ -181,17 +181,17 @@ export class PoolDatabase extends PoolQueries implements Database {
     return this.#core.running?.engine.route ?? null;
   }
 
-  /** Measures every statement from now on, except those of the framework itself, such as `begin` and `commit`. */
+  /** Begins to measure every statement, except those of the framework itself, such as `begin` and `commit`. */
   measure(meter: QueryMeter): void {
     this.#core.defaults.meter = meter;
   }
 
-  /** Records every statement from now on as a span, except those of the framework itself. */
+  /** Begins to record every statement as a span, except those of the framework itself. */
   trace(tracer: Tracer): void {
     this.#core.defaults.tracer = new StatementTracer(tracer, this.#core.config);
   }
 
-  /** Records every statement from now on in a log, except those of the framework itself. */
+  /** Begins to record every statement in a log, except those of the framework itself. */
   observe(log: QueryLog): void {
     this.#core.defaults.log = log;
   }
@@ -202,7 +202,7 @@ export class PoolDatabase extends PoolQueries implements Database {
     return new PoolDatabase({ ...this.#core, defaults, replicas: null }, undefined);
   }
 
-  /** Lets transactions publish messages from now on. */
+  /** Lets transactions publish messages. */
   attachOutbox(outbox: TransactionOutbox): void {
     this.#core.defaults.outbox = outbox;
   }

@@ -20,7 +20,7 @@ export interface QueryDefaults {
   meter: QueryMeter | null;
   /** Records every statement as a span, if something exports them. */
   tracer: StatementTracer | null;
-  /** Records every statement, if somebody reads the log of queries. */
+  /** Records every statement, if the log of queries has a reader. */
   log: QueryLog | null;
   /** Stores messages with a transaction, if the outbox is enabled. */
   outbox: TransactionOutbox | null;

@@ -137,7 +137,7 @@ export class Pool implements ConnectionOwner {
     yield* this.#exclusive;
   }
 
-  /** Closes a connection that nobody has used for long, and retires one that is old. Called about twice a second. */
+  /** Closes a connection that was not used for long, and retires one that is old. Called about twice a second. */
   tend(): void {
     const now = performance.now();
     const { idleTimeout } = this.#options;
@@ -182,7 +182,7 @@ export class Pool implements ConnectionOwner {
 
   /**
    * The connection with the least to do; null while another can be opened, or when all have enough. One that is slow is
-   * not given more, since that would wait behind it. While callers wait for a connection of their own, the first ones are
+   * not given more, since that would wait behind it. While callers wait for their own connection, the first ones are
    * left to run dry for them.
    */
   #pick(): Connection | null {

@@ -6,7 +6,7 @@ export type MessageTaker = (type: number, bytes: Buffer, start: number, end: num
 
 /**
  * Cuts the bytes of a server into messages, and throws on bytes that cannot be one: the parser of the driver does not
- * check, and would wait forever for the rest of a message with a corrupt length. Rows, by far the most messages, and the
+ * check, and would wait without end for the rest of a message with a corrupt length. Rows, by far the most messages, and the
  * messages of every response go to `take` as bytes; the driver would make an object and an event of each, and a string of
  * each field. The driver gets all other messages.
  */

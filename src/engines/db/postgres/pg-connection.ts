@@ -119,7 +119,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
       this.#cancelling = null;
       this.#lastExposed = this.#sent.at(-1) ?? null;
       const head = this.#sent[0];
-      // Callers that left meanwhile could not have theirs cancelled; and a request that was lost is sent again.
+      // A caller that left in between could not cancel its statement; and a cancel request that was lost is sent again.
       if (head?.settled) this.#cancelLater(head, head === execution ? repeatedCancelDelay : lateCancelDelay);
       if (this.usable) this.owner.onProgress(this);
     });
@@ -266,7 +266,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
   }
 
   /**
-   * Errors after which a statement may run again, since nothing of it ran. Its prepared form is gone (26000), its tables
+   * Errors after which a statement may run again, since nothing of it ran. Its prepared form no longer exists (26000), its tables
    * have changed (0A000), or the session has its name already (42P05), both of which a pooler causes; or a cancel request
    * came too late and hit this statement (57014).
    */
@@ -297,7 +297,7 @@ export class PgConnection implements Connection, ExecutionCarrier {
   #surprised(execution: Execution, error: ServerError): void {
     const { name } = execution.info;
     const wasThere = this.#prepared.columnsOf(name) != null;
-    // Closed before it is prepared again: of several statements under way, another may have done so meanwhile.
+    // Closed before it is prepared again: of several statements under way, another may have done so in between.
     this.#prepared.forget(name);
     this.#naming.surprised(error.code === "42P05" ? "taken" : wasThere ? "gone" : "unknown");
     // The next session may be another one again: without a name it works on all of them.

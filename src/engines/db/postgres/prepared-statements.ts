@@ -26,7 +26,7 @@ export class PreparedStatements {
     this.#columns.set(name, null);
   }
 
-  /** Takes the columns of a statement, unless it has been forgotten meanwhile. */
+  /** Takes the columns of a statement, unless it has been forgotten in between. */
   describe(name: string, columns: Columns): void {
     if (this.#columns.has(name)) this.#columns.set(name, columns);
   }

@@ -4,9 +4,9 @@ import type { Logger } from "../../../kit/logger.js";
 const toleratedLosses = 3;
 
 /**
- * Decides for all connections of a database if statements are prepared under names, and if they are prepared again. A pooler in transaction mode gives
- * each statement another session, on which the statements of others are prepared and ours may not be. Each such surprise
- * costs a repetition, and inside a transaction an error, so from then on statements are sent without names.
+ * Decides for all connections of a database if statements are prepared under names, and if they are prepared again. A pooler
+ * in transaction mode gives each statement another session. Statements of other clients are prepared on it, and ours may not
+ * be. Each such surprise costs a repetition, and inside a transaction an error. So statements are then sent without names.
  */
 export class StatementNaming {
   disabled = false;
@@ -16,7 +16,7 @@ export class StatementNaming {
 
   constructor(private readonly logger: Logger | undefined) {}
 
-  /** A name was taken by another client, a prepared statement is gone, or it may never have been prepared. */
+  /** A name was taken by another client, a prepared statement no longer exists, or it may never have been prepared. */
   surprised(by: "taken" | "gone" | "unknown"): void {
     if (by === "gone") this.#losses++;
     if (this.disabled || (by !== "taken" && this.#losses < toleratedLosses)) return;

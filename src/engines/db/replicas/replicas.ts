@@ -107,7 +107,7 @@ export class Replicas {
     }
   }
 
-  /** Replicas that are away count too: they are behind when they are back. */
+  /** Replicas that cannot be reached count too: they are behind when they are back. */
   #forget(): void {
     let least: bigint | null = null;
     for (const { replayed } of this.#replicas) if (least === null || replayed < least) least = replayed;

@@ -46,7 +46,7 @@ export function startOnReplica(
   return true;
 }
 
-/** Sends the reads of the current request to the primary from now on: it writes, or may do so. */
+/** Sends all further reads of the current request to the primary: it writes, or may do so. */
 export function usePrimary(): void {
   const work = currentWork();
   if (work !== null) work.primaryOnly = true;

@@ -120,7 +120,7 @@ class SummaryReader {
     const tables = [...new Set(this.#tables)];
     let summary = operation;
     for (const table of tables) {
-      // A name is there whole or not at all.
+      // A name is written whole or not at all.
       if (summary.length + 1 + table.length > longestSummary) break;
       summary += ` ${table}`;
     }

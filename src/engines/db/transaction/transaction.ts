@@ -162,14 +162,14 @@ export class TransactionScope extends ConnectionScope implements Transaction {
       await this.connection.quiet();
       // After an abort the whole transaction is rolled back already, and the connection may belong to others.
       const isLost = level.undone;
-      // Statements that are sent from here on come after the rollback.
+      // Statements that are sent after this come after the rollback.
       this.#end(level).undo();
       if (this.connection.usable && !isLost) await this.command(`rollback to savepoint ${name}`);
       throw error;
     }
   }
 
-  /** Statements that are sent from now on belong to the level around this one. */
+  /** Further statements belong to the level around this one. */
   #end(level: UndoLevel): UndoLevel {
     const at = this.#levels.indexOf(level);
     if (at > 0) this.#levels.length = at;

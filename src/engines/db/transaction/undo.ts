@@ -1,4 +1,4 @@
-/** Subjects among which those that are gone are looked for. */
+/** The number of subjects from which the list is cleared of collected ones. */
 const leastTidied = 1000;
 
 /**
@@ -8,7 +8,7 @@ const leastTidied = 1000;
 export class UndoLevel {
   /** Null until something is changed: most transactions change no state. */
   #undos: WeakMap<object, () => void> | null = null;
-  /** The subjects, in their order. Those that nobody else has need no undo: a long transaction does not keep them in memory. */
+  /** The subjects, in their order. Those that no other code holds need no undo: a long transaction does not keep them in memory. */
   #subjects: WeakRef<object>[] = [];
   #tidyAt = leastTidied;
   #undone = false;

@@ -101,7 +101,7 @@ export class KvCommands {
     return this.#run("pexpire", [this.#key(key), ttlOf(ttl)], isOne);
   }
 
-  /** Lets a key live forever; false if there is no such key, or it does already. */
+  /** Removes the expiry of a key; false if there is no such key, or it has no expiry. */
   persist(key: string): Promise<boolean> {
     return this.#run("persist", [this.#key(key)], isOne);
   }
@@ -236,7 +236,7 @@ function each<Item, Reply>(items: readonly Item[], call: (item: Item) => Promise
   return Promise.all(items.map(async (item) => call(item)));
 }
 
-/** A promise that was made of several and that nobody may wait for: its rejection must not end the process. */
+/** A promise that was made of several, which callers may not await: its rejection must not end the process. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(nothing);
   return promise;

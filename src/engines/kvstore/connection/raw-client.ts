@@ -10,7 +10,7 @@ export type Argument = string | number | Uint8Array;
 /** The part of ioredis that the store uses: a connection to a server, or the connections to a cluster. */
 export interface RawClient {
   readonly status: string;
-  /** The socket of a connection; a cluster has none of its own. */
+  /** The socket of a connection; a cluster itself has none. */
   readonly stream?: { destroy(reason: Error): void };
   readonly options?: { readonly host?: string; readonly port?: number };
   connect(): Promise<void>;
@@ -91,7 +91,7 @@ export function createRawClient(
     return new Redis(options) as RawClient;
   }
   // Calls are bounded by their runner, which leaves out a blocked event loop. In a cluster the connections are left to ioredis:
-  // that to a server which has gone silent is given up, so that the next calls fail at once.
+  // one to a server that no longer responds is given up, so that the next calls fail at once.
   const limits = bounded && { commandTimeout, socketTimeout: commandTimeout + 1000 };
   const options = {
     lazyConnect: true,
@@ -141,8 +141,8 @@ const contained = "stoaContained";
 let installed = false;
 
 /**
- * Contains errors in the handling of replies to their connection. ioredis 6 throws them in a tick of their own, where
- * nobody can catch them: a reply of null to no call, which a broken server or proxy can send, would end the process. The
+ * Contains errors in the handling of replies to their connection. ioredis 6 throws them in a separate tick, where
+ * no code can catch them: a reply of null to no call, which a broken server or proxy can send, would end the process. The
  * connection is given up instead. Other clients of ioredis in the process stay as they are.
  */
 function installContainment(): void {

@@ -13,14 +13,14 @@ const pingEvery = 10_000;
 export interface SubscriberEvents {
   onMessage(channel: string, message: string): void;
   onPatternMessage(pattern: string, channel: string, message: string): void;
-  /** The connection was lost and is there again: subscribe to these, as [command, name]. */
+  /** The connection was lost and made again: subscribe to these, as [command, name]. */
   names(): Iterable<readonly [command: string, name: string]>;
   onGap(): void;
 }
 
 /**
  * The connection for messages. When it is lost, another is made, in a cluster to any server that is known: each gets all
- * messages. ioredis would subscribe again by itself, with promises that nobody handles.
+ * messages. ioredis would subscribe again by itself, with promises that no code handles.
  */
 export class Subscriber {
   readonly #ioredis: Ioredis;
@@ -129,7 +129,7 @@ export class Subscriber {
         for (const [command, name] of this.#events.names()) {
           await (invoke(link.client, command, [name], false) as Promise<unknown>);
         }
-        // It may have been lost again meanwhile.
+        // It may have been lost again in between.
         if (!link.ready) throw link.lastError;
       } catch (error) {
         this.#lastError = error ?? this.#lastError;

@@ -207,7 +207,7 @@ export function encodeEntry({ body, ...head }: CacheEntry): Buffer {
   return whole;
 }
 
-/** Undefined for bytes that are no entry: written by another version, or by somebody else. */
+/** Undefined for bytes that are no entry: written by another version, or by another program. */
 export function decodeEntry(whole: Buffer): CacheEntry | undefined {
   if (whole.length < headLength) return undefined;
   const end = headLength + whole.readUInt32BE(0);

@@ -2,7 +2,7 @@ import type { EndingListener } from "../../../pipeline/open-authorities.js";
 import { KvStoreError } from "../errors.js";
 import type { KvStore } from "../kvstore.js";
 
-/** Milliseconds between two attempts to subscribe while the store is away. */
+/** Milliseconds between two attempts to subscribe while the store cannot be reached. */
 const retryAfter = 1000;
 
 /** Passes the ids on that any process publishes on a channel. */

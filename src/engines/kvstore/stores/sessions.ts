@@ -6,7 +6,7 @@ import type { KvStore } from "../kvstore.js";
 import type { KvScript } from "../script.js";
 import { watchEndings } from "./endings.js";
 
-/** Sessions in the key-value store, as JSON. Requests with a session get 503 while the store is away. */
+/** Sessions in the key-value store, as JSON. Requests with a session get 503 while the store cannot be reached. */
 export class KvSessionStore implements SessionStore {
   readonly #kv: KvStore;
   readonly #destroy: KvScript<number>;
@@ -45,7 +45,7 @@ export class KvSessionStore implements SessionStore {
     return (await this.#destroy.run([keyOf(key)], [this.#kv.prefixed(channel), key]).catch(refuse)) === 1;
   }
 
-  /** Until none is listed: one that is regenerated meanwhile lists the new one before it ends the former one. */
+  /** Until none is listed: one that is regenerated in between lists the new one before it ends the former one. */
   async destroyAll(owner: string): Promise<readonly string[]> {
     const list = [listOf(owner)];
     const ended: string[] = [];

@@ -28,7 +28,7 @@ export interface ConsumerShare {
   readonly turns: Turns;
 }
 
-/** Acknowledgements of which nobody knows if the broker has them: when there are twice as many, the newest are kept. */
+/** Acknowledgements that the broker has perhaps not received: when there are twice as many, the newest are kept. */
 const mostAcked = 5000;
 
 /** Opens a consumer on its own channel. */

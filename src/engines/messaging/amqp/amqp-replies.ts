@@ -9,7 +9,7 @@ const lastReplies = 1000;
 
 /**
  * RabbitMQ's direct reply-to: the broker puts the place of the channel in the header of the request. Replies have a
- * connection of their own, since RabbitMQ ends the connection that sends to a place of this kind that is not well formed.
+ * separate connection, since RabbitMQ ends the connection that sends to a place of this kind that is not well formed.
  */
 export class AmqpReplies implements BrokerReplies {
   readonly address = replyQueue;

@@ -144,7 +144,7 @@ export class AmqpLink {
       const address = new URL(urls[this.#node]!);
       if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(heartbeat));
       try {
-        // The timeout of the library starts over with each byte: a broker could keep it waiting forever.
+        // The timeout of the library starts over with each byte: a broker could keep it waiting without end.
         return await connectWithin(timeout * 2, (signal) => this.#lib.connect(address.href, { ...options, signal }));
       } catch (error) {
         if (--left === 0 || this.#closed) throw error;
@@ -174,7 +174,7 @@ export class AmqpLink {
 
 /**
  * Closes a channel or a connection. `close()` of the library never ends if the connection is lost before the broker has
- * answered; the event comes then, too.
+ * responded; the event comes then, too.
  */
 export function closed(subject: AmqpChannel | AmqpModel): Promise<void> {
   return new Promise((resolve) => {

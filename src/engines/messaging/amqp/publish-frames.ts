@@ -99,7 +99,7 @@ function writeProperties(target: Buffer, start: number, channel: number, record:
   return endFrame(target, start, at, headerFrame, channel);
 }
 
-/** The table of the headers that have no property of their own, in the order of `propertiesOf`. */
+/** The table of the headers that have no separate property, in the order of `propertiesOf`. */
 function writeHeaders(target: Buffer, start: number, { headers, key, timestamp }: OutgoingRecord): number {
   let at = writeEntry(target, start + 4, timeHeader, String(timestamp));
   for (const name in headers) {

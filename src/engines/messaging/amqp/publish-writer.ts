@@ -24,8 +24,8 @@ const largest = 16 * 1024;
 
 /**
  * Publishes on a channel of amqplib without its encoder, which makes five buffers of each message and sends it through a stream
- * of objects: a third of the CPU time of a small message. Here all messages of one turn of the event loop are one piece of memory, which is written once.
- * Confirms and the order of messages are those of the channel.
+ * of objects: a third of the CPU time of a small message. Here all messages of one turn of the event loop are one piece of
+ * memory, which is written once. Confirms and the order of messages are those of the channel.
  */
 export class PublishWriter {
   readonly #channel: Inside;

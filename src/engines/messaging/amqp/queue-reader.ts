@@ -80,7 +80,7 @@ export class QueueReader {
       await this.#owner.channel.cancel(tag);
       this.#expectLate(tag, reading);
     } catch {
-      // The channel is gone, and the consumer with it.
+      // The channel was closed, and the consumer with it.
     }
   }
 

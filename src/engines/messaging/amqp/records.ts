@@ -31,7 +31,7 @@ export function propertiesOf(record: OutgoingRecord): Record<string, unknown> {
     timestamp: Math.floor(timestamp / 1000),
     headers,
   };
-  // Some have a property of their own, which other programs know too. Each entry of the table of headers costs the broker.
+  // Some have a separate property, which other programs know too. Each entry of the table of headers costs the broker.
   for (const name in record.headers) {
     const value = record.headers[name]!;
     const property = propertyNames.get(name);
@@ -54,7 +54,7 @@ export function recordOf(message: AmqpMessage): IncomingRecord {
     headers[name.toLowerCase()] = textOf(given[name]);
   }
   if (properties.contentType !== undefined) headers[frameworkHeaders.contentType] ??= properties.contentType;
-  // Properties of their own in AMQP: requests of other programs have them too.
+  // Separate properties in AMQP: requests of other programs have them too.
   if (properties.replyTo) headers[frameworkHeaders.replyTo] = properties.replyTo;
   if (properties.correlationId) headers[frameworkHeaders.correlation] = properties.correlationId;
   return {

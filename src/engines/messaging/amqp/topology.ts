@@ -41,7 +41,7 @@ export class Topology {
   }
 
   async declareExchange(channel: AmqpChannel, topic: string): Promise<string> {
-    // Somebody may have deleted the queue: without it a message that failed would never end.
+    // The queue may have been deleted: without it a message that failed would never end.
     if (this.#dead.has(topic)) {
       await this.declareDeadLetters(channel, topic);
       return topic;

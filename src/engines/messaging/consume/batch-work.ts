@@ -55,7 +55,7 @@ function unitOf({ inFlight, attempts }: Batched): Unit {
 }
 
 /**
- * A batch has failed for the last time, and nobody knows which of its messages is to blame: each of them has one more attempt
+ * A batch has failed for the last time, and it is unknown which of its messages is to blame: each of them has one more attempt
  * alone. Null for any other outcome.
  */
 function aloneAfter({ inFlight, attempts, shared }: Unit, outcome: AttemptResult): RetryLater | null {
@@ -64,7 +64,7 @@ function aloneAfter({ inFlight, attempts, shared }: Unit, outcome: AttemptResult
   return { attempts: attempts + 1, pause: 0, alone: true };
 }
 
-/** Logs that messages of a batch are handled one by one from now on. */
+/** Logs that messages of a batch are now handled one by one. */
 function announced<Ends extends readonly (WorkResult | RetryLater)[]>(
   ends: Ends,
   context: ConsumerContext,
@@ -177,7 +177,7 @@ async function commit(
     await Promise.all(open.map((unit) => unit.claim?.end(false)));
     context.logger.warn(`a transaction of '${context.topic}' failed: it is tried again`, { error: failure });
     const pause = pauseAfter(1, context.settings.retry);
-    // Some of them may be lost. The others are still ours, and nobody else would handle them.
+    // Some of them may be lost. The others are still ours, and no other consumer would handle them.
     return units.map(({ end, inFlight, attempts }) => end ?? (inFlight.lost ? "lost" : { attempts, pause }));
   }
   await Promise.all(open.map((unit) => unit.claim?.end(false)));

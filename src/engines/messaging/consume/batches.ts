@@ -32,8 +32,8 @@ interface BatchesParts {
 
 /**
  * Handles messages in batches, in the order of their deliveries. Messages of one key are never in two batches at a time, and
- * one that waits for its next attempt holds up those of its key. A message whose batch has failed for the last time is a batch
- * of its own.
+ * one that waits for its next attempt holds up those of its key. A message whose batch has failed for the last time is a
+ * separate batch.
  */
 export class Batches implements Flow<InFlightMessage> {
   readonly #parts: BatchesParts;
@@ -47,7 +47,7 @@ export class Batches implements Flow<InFlightMessage> {
   #isHeld: IsHeld<InFlightMessage> = () => false;
   #number = 0;
   #entries = 0;
-  /** Messages of the queue that are a batch of their own. */
+  /** Messages of the queue that are a separate batch each. */
   #alone = 0;
   #timer: NodeJS.Timeout | null = null;
   #soon = false;
@@ -191,7 +191,7 @@ export class Batches implements Flow<InFlightMessage> {
   async #later(entries: readonly Entry[], pause: number, key: string | null): Promise<void> {
     for (const { inFlight } of entries) {
       inFlight.renew();
-      // Where it holds up all others, nothing can be taken meanwhile.
+      // Where it holds up all others, nothing can be taken during that time.
       if (!this.#parts.strict) inFlight.delivery.wait?.();
     }
     await sleep(pause, this.#parts.stopping, entries[0]!.inFlight.signal);

@@ -27,7 +27,7 @@ export async function claimId(
   try {
     claim = await store.begin(id, lease);
   } catch (error) {
-    // Without the store nobody knows if the message has been handled: the handler must not run.
+    // Without the store it is unknown if the message has been handled: the handler must not run.
     silent(error);
     return { kind: "busy", delayMs: busyPause };
   }

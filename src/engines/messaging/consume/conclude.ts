@@ -73,7 +73,7 @@ export function conclude(
 }
 
 /**
- * Has the message handled again after a pause. The broker keeps it meanwhile, and the work here is over; or it waits here:
+ * Has the message handled again after a pause. The broker keeps it during the pause, and the work here is over; or it waits here:
  * a message with a key does, so that those after it wait too.
  */
 async function later(
@@ -132,7 +132,7 @@ async function sendToDeadLetters(
       } catch (failure) {
         logger.error(`a dead letter of '${topic}' could not be stored`, { ...named(inFlight), error: failure });
         if (whole && failure instanceof MessagingError && failure.code === "TOO_LARGE") {
-          // It would be refused forever, and the message would never end.
+          // It would be refused each time, and the message would never end.
           record = cutDeadLetter(record);
           whole = false;
           continue;

@@ -3,7 +3,7 @@ const most = 10_000;
 
 /**
  * Messages whose handler has finished, but whose acknowledgement may not have reached the broker, since the connection or the
- * membership was gone. When such a message comes again, it is acknowledged without its handler. Otherwise a handler
+ * membership was lost. When such a message comes again, it is acknowledged without its handler. Otherwise a handler
  * that blocks the event loop for longer than the broker waits would run again and again.
  */
 export class Finished {

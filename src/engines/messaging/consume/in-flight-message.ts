@@ -40,7 +40,7 @@ export interface ConsumerContext {
 
 /** A delivery that a consumer has and has not settled. */
 export class InFlightMessage {
-  /** The present attempt. A handler whose time was up can still read the signal of its own. */
+  /** The present attempt. A handler whose time was up can still read its own signal. */
   attempt = new LazySignal();
   /** The time on the monotonic clock at which its handler began; null if none runs. */
   begun: number | null = null;

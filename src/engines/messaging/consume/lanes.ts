@@ -146,7 +146,7 @@ function taskOf<Task>(task: Task | Waiting<Task>): Task {
   return task instanceof Waiting ? task.task : task;
 }
 
-/** Those who wait until no task of a kind runs. */
+/** Callers that wait until no task of a kind runs. */
 export class Quiet<Task> {
   #waiting: { readonly isHeld: IsHeld<Task>; readonly resolve: () => void }[] = [];
 

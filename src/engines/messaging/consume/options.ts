@@ -229,7 +229,7 @@ export function consumerSettings(
 export function prefetchWarning(topic: Topic, options: GivenConsumerOptions, broker: Broker): string | false {
   const { concurrency, batch, prefetch } = consumerSettings(topic, options, broker, "");
   const room = concurrency * (batch?.size ?? 1);
-  // Nobody has asked for the default of the concurrency.
+  // The program has not chosen the default of the concurrency.
   if (prefetch >= room || (options.concurrency === undefined && batch === null)) return false;
   const wanted = batch === null ? `'concurrency' is ${concurrency}` : `${concurrency} x ${batch.size} of 'batch'`;
   return (

@@ -12,7 +12,7 @@ export interface PatternParts {
   readonly logger: Logger;
   /** True for a topic of dead letters of a consumer of this process. */
   readonly isDeadLetters: (topic: string) => boolean;
-  /** Starts the consumer of a topic. A topic that was found later is new: nobody has read its first messages. */
+  /** Starts the consumer of a topic. A topic that was found later is new: its first messages are unread. */
   readonly start: (topic: string, state: { readonly isNew: boolean; readonly isPaused: boolean }) => Promise<Consumer>;
   readonly onClosed: (subscription: PatternSubscription) => void;
 }
@@ -76,7 +76,7 @@ export class PatternSubscription implements Subscription {
       const isNew = this.#starting === null;
       const consumer = await this.#parts.start(topic, { isNew, isPaused: this.#paused });
       this.#consumers.set(topic, consumer);
-      // The subscription may have been closed, paused or resumed meanwhile.
+      // The subscription may have been closed, paused or resumed in between.
       if (this.#ended) await consumer.close();
       else if (this.#paused) consumer.pause();
       else if (consumer.paused) consumer.resume();

@@ -9,7 +9,7 @@ export interface ProcessedStore {
   begin(id: string, leaseMs: number): Promise<Claim | "done" | "busy">;
 }
 
-/** An id that belongs to one handler. Each function resolves to false if the claim has been lost meanwhile. */
+/** An id that belongs to one handler. Each function resolves to false if the claim has been lost in between. */
 export interface Claim {
   /** The message is handled; the id is remembered for `keepMs`. */
   done(keepMs: number): Promise<boolean>;

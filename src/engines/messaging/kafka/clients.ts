@@ -110,7 +110,7 @@ export class KafkaClients {
   }
 
   /**
-   * That of Java, and of librdkafka with `partitioner=murmur2_random`: a key is in the same partition whoever publishes it. The
+   * That of Java, and of librdkafka with `partitioner=murmur2_random`: a key is in the same partition whichever program publishes it. The
    * default of the library differs for half of the keys. Messages without a key go to all partitions in turn.
    */
   #partitioner(): (message: KafkaOutgoing, key: Buffer | undefined) => number {
@@ -286,7 +286,7 @@ export function namesIn(error: unknown): readonly string[] | null {
   );
 }
 
-/** The broker tells of a token that it refuses by bytes in its answer, with which the library would go on. */
+/** A broker refuses a token by bytes in its response, with which the library would continue. */
 function checkToken(bytes: Buffer, checked: (error: Error | null, bytes?: Buffer) => void): void {
   const refusal = bytes.toString("utf8", 0, 200);
   const text = `the Kafka broker refused the token: ${refusal}`;

@@ -43,8 +43,8 @@ const fields = {
   /** The group of consumers that name none. Default: the application's name, else `stoa`. */
   groupId: option(is.text, "stoa", "the application's name, else `stoa`"),
   /**
-   * The name of this process in its groups, which no other has and which it keeps when it starts again: it then gets its
-   * partitions back, and the group is not shared again. Default none.
+   * The name of this process in its groups. No other process has it, and it stays the same after a restart: the process then
+   * gets its partitions back without a rebalance of the group. Default none.
    */
   groupInstanceId: option(isInstance),
   /** The name of this program at the brokers. Default "stoa". */

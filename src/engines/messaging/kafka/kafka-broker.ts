@@ -81,7 +81,7 @@ export class KafkaBroker implements Broker {
           // The rest of the topic waits for the next try too: otherwise it would overtake.
           const messages = request.map(messageOf);
           const outcome = failure ?? (await this.#send(topic, messages, request));
-          // One that is too large concerns no other, except those of its key where their order counts.
+          // A record that is too large fails no others, except those of its key if their order counts.
           if (outcome?.code !== "TOO_LARGE") failure = outcome;
           else if (request.length > 1) {
             const stored = await this.#storedAllTheSame(topic, messages, outcome);
@@ -106,7 +106,7 @@ export class KafkaBroker implements Broker {
     await this.#clients.ensureTopics([topic], mustExist !== true);
     if (deadLetterTopic !== null) await this.#clients.ensureTopics([deadLetterTopic]);
     for (let tries = 1; ; tries++) {
-      // A new one for each try: the client of the library asks the same broker forever.
+      // A new one for each try: the client of the library always asks the same broker.
       const consumer = new KafkaConsumer(this.#clients, request, sink);
       try {
         await consumer.open();

@@ -163,7 +163,7 @@ export class KafkaConsumer implements BrokerConsumer {
       if (joins === this.#joins) throw error;
       return null;
     });
-    // The group has changed meanwhile: it is about to be opened again.
+    // The group has changed in between: it is about to be opened again.
     if (starts === null || joins !== this.#joins || this.#ended) return;
     this.#assignment.assign(starts);
     if ([...starts.values()].some(({ abandoned }) => abandoned)) this.#deliveries.suspects.begin();
@@ -222,7 +222,7 @@ export class KafkaConsumer implements BrokerConsumer {
     else assignment.drop(taken);
     this.#resume();
     void this.#reopen();
-    // Nobody gets a partition that the group has taken away before its owner has joined without it.
+    // A partition that the group has taken away gets no owner before the former one has joined without it.
     if (!isCooperative || announced.flatMap(({ partitions }) => partitions).every(isOurs)) return;
     setImmediate(() => void this.#consumer.joinGroup({}).catch((error: unknown) => this.#fail(error)));
   }
@@ -260,7 +260,7 @@ export class KafkaConsumer implements BrokerConsumer {
   #reopen(moved?: ReadonlyMap<number, bigint>): Promise<void> {
     this.#opening = this.#opening.then(async () => {
       if (this.#ended) return;
-      // A change of the group may have taken the partitions over at their old offsets meanwhile.
+      // A change of the group may have taken the partitions over at their old offsets in between.
       if (moved !== undefined) this.#assignment.drop(moved.keys(), true);
       await this.#openFetcher(moved).catch((error: unknown) => this.#fail(error));
     });
@@ -269,7 +269,7 @@ export class KafkaConsumer implements BrokerConsumer {
 
   /** Goes to these offsets. Messages under way in their partitions are lost. */
   async #moveTo(targets: ReadonlyMap<number, bigint>): Promise<void> {
-    // Nothing is read meanwhile: the flush ends when nothing is left to commit.
+    // Nothing is read during the flush: it ends when nothing is left to commit.
     this.#dropFetcher();
     try {
       await this.#commits.flush();
@@ -298,7 +298,7 @@ export class KafkaConsumer implements BrokerConsumer {
     return this.#assignment.isDone(number) ? (this.#fetcher?.readUpTo(number) ?? 0n) : 0n;
   }
 
-  /** False if there are enough messages, nothing can be committed, or somebody has paused or stopped the consumer. */
+  /** False if there are enough messages, nothing can be committed, or the consumer is paused or stopped. */
   get #hasRoom(): boolean {
     const waits = this.#paused || this.#stopped || this.#commits.isRefused || this.#deliveries.suspects.busy;
     return !waits && this.#assignment.hasRoom;

@@ -26,7 +26,7 @@ const behindPause = 1000;
 
 /**
  * The deliveries of one partition. Messages may be done in any order; the group's offset moves only as far as all messages
- * before it are done. The metadata of the offset has those behind it that are done: nobody handles them again.
+ * before it are done. The metadata of the offset has those behind it that are done: they are not handled again.
  */
 export class Partition<Entry extends PartitionEntry = PartitionEntry> {
   /** Messages that are handled alone before others: one of them may have killed the process that had the partition. */
@@ -86,7 +86,7 @@ export class Partition<Entry extends PartitionEntry = PartitionEntry> {
     this.#push(entry);
   }
 
-  /** A message that was given back is delivered again: from now on this entry is the one under way. */
+  /** A message that was given back is delivered again: this entry is now the one under way. */
   replace(entry: Entry, next: Entry): void {
     const place = this.#entries.indexOf(entry, this.#head);
     if (place === -1) return;

@@ -69,7 +69,7 @@ export class KafkaTransactions {
         for (const consumer of added) consumer.aborted();
         throw failure;
       }
-      // Nobody here knows if the commit was applied: the group's offsets do. The consumers begin again there.
+      // Only the group's offsets show if the commit was applied. The consumers begin again there.
       for (const consumer of consumers.keys()) consumer.restart(failure);
       const text = known ? "the commit of a transaction failed" : "the result of a transaction is unknown";
       throw new MessagingError("LOST", text, { cause: failure });

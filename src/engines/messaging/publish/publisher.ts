@@ -14,7 +14,7 @@ const longestPause = 2000;
  * Sends records and gives each caller its own result. On a way of the broker each record is sent at once; otherwise everything
  * that is published in one turn of the event loop, or while a batch is under way, goes out together. Records keep the order in
  * which they were published: when a way breaks, all that was not confirmed is sent again on the next, in the old order. While
- * the broker is away, records are held and sent again, up to the limits.
+ * the broker cannot be reached, records are held and sent again, up to the limits.
  */
 export class Publisher {
   readonly #broker: Broker;
@@ -145,7 +145,7 @@ export class Publisher {
     } else this.#sendQueue(way);
   }
 
-  /** Sends the queue on a way. One that breaks meanwhile ends the loop: the rest of the queue stays. */
+  /** Sends the queue on a way. A way that breaks during this ends the loop: the rest of the queue stays. */
   #sendQueue(way: PublishWay): void {
     const queue = this.#queue;
     let sent = 0;
@@ -240,7 +240,7 @@ export class Publisher {
   }
 
   /**
-   * Records for which nobody waits any more keep neither the end waiting nor the room of others: a queue that confirms nothing
+   * Records for which no caller waits any more neither delay the end nor take the room of others: a queue that confirms nothing
    * must not hold up the messages of other topics on the same way. The client of the broker keeps them all the same: a way with
    * too many of them is ended, and nothing more is sent on it. A broker that is out of memory confirms nothing for hours.
    */

@@ -7,7 +7,7 @@ const largestBatchBytes = 4 * 1024 * 1024;
 /** Records and bytes that are under way at a time, where the broker keeps their order. */
 const mostRecords = 8000;
 const mostBytes = 32 * 1024 * 1024;
-/** As many times these may be with the client of the broker, with those for which nobody waits any more. */
+/** The client of the broker may hold this many times these limits, with records for which no caller waits any more. */
 const unconfirmedFactor = 2;
 
 /**
@@ -20,7 +20,7 @@ export class UnderWay {
   /** Called with the outcome of each record. */
   readonly #ended: (entry: Waiting, error: MessagingError | null) => void;
   #bytes = 0;
-  /** Records for which nobody waits any more. The client of the broker still has them until the way confirms them or breaks. */
+  /** Records for which no caller waits any more. The client of the broker still has them until the way confirms them or breaks. */
   readonly #forgotten = new Set<Waiting>();
   #forgottenBytes = 0;
 
@@ -76,7 +76,7 @@ export class UnderWay {
     }
   }
 
-  /** Forgets the records for which nobody waits any more. */
+  /** Forgets the records for which no caller waits any more. */
   forgetSettled(): void {
     for (const entry of this.#entries) {
       if (!entry.settled) continue;

@@ -46,7 +46,7 @@ export class FanOut {
       AttributeNames: ["QueueArn", "Policy"],
     });
     const { QueueArn = "", Policy } = Attributes;
-    // A policy that is there is somebody's own.
+    // An existing policy was set by another program or a person.
     if (!Policy)
       await this.#service.call("SetQueueAttributes", {
         QueueUrl,

@@ -79,7 +79,7 @@ export class SqsConsumer implements BrokerConsumer {
     const { topic, deadLetterTopic } = this.#request;
     this.#url = await this.#service.urlOf(topic);
     if (deadLetterTopic !== null) await this.#service.urlOf(deadLetterTopic);
-    // A queue that lets nobody receive is an error of the opening, after which the pauses grow.
+    // A queue that refuses to be read is an error of the opening, after which the pauses grow.
     await this.#ask(0);
     this.#timer = setInterval(() => void this.#extend(), this.#hidden / 3);
     this.#polling = this.#poll();
@@ -201,7 +201,7 @@ export class SqsConsumer implements BrokerConsumer {
     });
   }
 
-  /** Waits for a change of what is held, or for the end. Not forever: a handler may take long. */
+  /** Waits for a change of what is held, or for the end. With a limit: a handler may take long. */
   async #until(changed: () => boolean): Promise<void> {
     const wait = async (): Promise<void> => {
       while (!changed() && !this.#paused && !this.#stopped && !this.#ended) await this.#change();

@@ -31,7 +31,7 @@ export interface FetchFrom {
 }
 
 /**
- * Asks brokers for messages, on its own connections: a broker answers the requests of a connection one after the other,
+ * Asks brokers for messages, on its own connections: a broker responds to the requests of a connection one after the other,
  * and one that waits for messages would hold up heartbeats and commits.
  */
 export class FetchClient {

@@ -27,7 +27,7 @@ export interface FetcherParts {
   isFull(number: number): boolean;
   /** True for a partition whose next record is to be the only one. Those behind it wait too: else it might never be. */
   waitsForAll(number: number): boolean;
-  /** False while nobody wants more records, however few there are. */
+  /** False while no more records are wanted, however few there are. */
   isRunning(): boolean;
   /** With an error, the record stands for a batch that cannot be read, and the offset is the last one of the batch. */
   deliver(record: IncomingRecord, number: number, offset: bigint, unreadable?: MessagingError): void;
@@ -211,7 +211,7 @@ export class Fetcher {
     const { clients, topic, outOfRange } = this.#parts;
     const { number, error, records } = answer;
     const reading = this.#readings.get(number);
-    // Another broker has become the leader meanwhile, and has answered first.
+    // Another broker has become the leader in between, and has responded first.
     if (reading === undefined || wanted.find((each) => each.number === number)?.offset !== reading.offset) return;
     if (error === offsetOutOfRange) {
       this.#readings.delete(number);

@@ -26,7 +26,7 @@ export interface FetchResponse {
 /** The first version that names topics by their ids. */
 export const firstVersionWithIds = 13;
 const idSize = 16;
-/** Three offsets of a partition that nobody needs here. */
+/** Three offsets of a partition that are not needed here. */
 const offsetsSize = 24;
 
 /** Reads the response to a request of the API Fetch, version 12 to 17. */

@@ -16,7 +16,7 @@ interface CommitsParts {
 const pause = 5;
 
 /**
- * Commits the offsets of a group, one request at a time: what is done meanwhile, and in a short pause after it, goes with the
+ * Commits the offsets of a group, one request at a time: what is done during it, and in a short pause after it, goes with the
  * next one.
  */
 export class Commits {
@@ -56,7 +56,7 @@ export class Commits {
       let ok = true;
       try {
         if (offsets.size > 0) await commit(offsets);
-        // Also if nothing is left to commit, since the partitions have gone to others.
+        // Also if nothing is left to commit, since the partitions now belong to others.
         if (this.isRefused) {
           this.isRefused = false;
           accepted();
@@ -73,7 +73,7 @@ export class Commits {
     }
   }
 
-  /** Waits so long, or for one turn of the event loop if somebody waits for the commits. */
+  /** Waits so long, or for one turn of the event loop if a caller waits for the commits. */
   #wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       if (milliseconds === 0 || this.#flushes.length > 0) {

@@ -55,12 +55,12 @@ export class GroupCommits {
     return this.#commits.flush();
   }
 
-  /** These partitions are ours from now on. */
+  /** These partitions are now ours. */
   async takeOver(numbers: readonly number[]): Promise<void> {
     const { assignment } = this.#parts;
     // A partition without an offset would begin at the end or the start again when the group is shared again.
     assignment.touch(numbers);
-    // Those alone: whoever waits for a flush relies on its own request for all others.
+    // Those alone: a caller that waits for a flush relies on its own request for all others.
     const offsets = this.#take(true, numbers);
     try {
       await this.#commit(offsets);

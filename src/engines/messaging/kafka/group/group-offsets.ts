@@ -68,7 +68,7 @@ export class GroupOffsets {
         );
       } catch (error) {
         if (!isUnstable(error) || !wanted()) throw error;
-        // The broker ends a transaction whose process is gone after `transactionTimeout`.
+        // After `transactionTimeout` the broker ends a transaction whose process has ended.
         await sleep(unstablePause);
       }
     }

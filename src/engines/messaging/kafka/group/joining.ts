@@ -28,7 +28,7 @@ export class Joining {
   /** The partitions that the consumer has named as its own. */
   announced: readonly TopicPartitions[] = [];
   #watch: NodeJS.Timeout | undefined;
-  /** The time of the last answer besides those to heartbeats, in milliseconds. */
+  /** The time of the last response except those to heartbeats, in milliseconds. */
   #lastAnswer = Date.now();
   #consumer: KafkaClientConsumer | null = null;
   #pool: KafkaConnectionPool | null = null;
@@ -37,14 +37,14 @@ export class Joining {
   #members: ReadonlyMap<string, Subscription> = new Map();
   #memberId: string | null = null;
   #generation = -1;
-  /** True if the consumer took part in each sharing since it got its partitions: nobody else can have had them. */
+  /** True if the consumer took part in each sharing since it got its partitions: no other consumer can have had them. */
   #isContinuous = false;
-  /** False from the answer to a request until the share of it has arrived. */
+  /** False from the response to a request until the share of it has arrived. */
   #isShared = true;
 
   /**
    * `before` is called before each request, and waited for; with false if the group does not know the consumer any more. `silent`
-   * is called when neither a heartbeat nor a request was answered for longer than any of them may take.
+   * is called when neither a heartbeat nor a request got a response for longer than any of them may take.
    */
   constructor(
     private readonly before: (isMember: boolean) => Promise<void>,
@@ -83,8 +83,8 @@ export class Joining {
   ): void {
     this.#consumer = consumer;
     this.#pool = pool;
-    // The library can forget a request whose connection ends before it is sent. The timer keeps the process, too: a program that does nothing but
-    // consume would end while it has no connection.
+    // The library can forget a request whose connection ends before it is sent. The timer keeps the process, too: a program
+    // that does nothing but consume would end while it has no connection.
     this.#watch = setInterval(() => {
       const last = Math.max(this.#lastAnswer, consumer.lastHeartbeat?.getTime() ?? 0);
       if (Date.now() - last > patience + this.sessionTimeout) this.silent();
@@ -110,13 +110,13 @@ export class Joining {
   }
 
   /**
-   * A request to which the broker responds when all members have sent theirs. Until then it answers nothing else on that
+   * A request to which the broker responds when all members have sent theirs. Until then it sends nothing else on that
    * connection, and keeps the member without heartbeats.
    */
   #waiting<Api extends KafkaGroupApi>(api: Api): Api {
     return ((connection: KafkaAddress, ...request: unknown[]) => {
       const ended = request.pop() as (error: Error | null, response?: unknown) => void;
-      // A pause of the process shows as a gap: the broker may have responded meanwhile, and dropped the member since.
+      // A pause of the process shows as a gap: the broker may have responded in between, and dropped the member since.
       const signs = setInterval(() => this.#sign(this.isAlive), this.sessionTimeout / 10).unref();
       const answered: typeof ended = (error, response) => {
         clearInterval(signs);

@@ -96,7 +96,7 @@ export async function broadcastStarts(
 }
 
 /**
- * The place to read on from, for an offset that a partition does not have. The broker has deleted messages that nobody read in
+ * The place to read on from, for an offset that a partition does not have. The broker has deleted messages that were not read in
  * time: then it is the oldest one that is left. Or its log ends before the offset, since the topic was made again or the end
  * of the log is lost: then it is where a new group begins.
  */
@@ -110,7 +110,7 @@ export async function nearestOffset(
   const first = (await offsetsAt(consumer, topic, "start"))[number] ?? 0n;
   const last = (await offsetsAt(consumer, topic, "end"))[number] ?? 0n;
   if (offset < first) return first;
-  // New messages may have come meanwhile.
+  // New messages may have come in between.
   if (offset <= last) return offset;
   return from === "start" ? first : last;
 }
