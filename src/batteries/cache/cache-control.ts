@@ -1,7 +1,7 @@
 /** Directives by name in lower case; the argument without its quotes, null where there is none. */
 export type Directives = ReadonlyMap<string, string | null>;
 
-/** Ages from here on mean "forever" (RFC 9111 section 1.2.2) and are treated alike. */
+/** Ages of this size and more mean "without end" (RFC 9111 section 1.2.2) and are treated alike. */
 const maxDelta = 2_147_483_648;
 
 /**

@@ -39,7 +39,7 @@ export class Refresher {
     private readonly calls: StoreCalls,
   ) {}
 
-  /** Runs the handler after the response of the request has been sent, unless somebody does so already. */
+  /** Runs the handler after the response of the request has been sent, unless another request does so already. */
   later({ key, route, request }: Stale, entry: CacheEntry): void {
     if (this.flights.has(key) || this.#count >= maxRefreshes) return;
     this.#count++;

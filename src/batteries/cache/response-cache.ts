@@ -192,7 +192,7 @@ export class ResponseCache {
     const together = search.patience-- > 0 && !insists && !this.#passing.has(flightKey);
     const landing = together ? this.#flights.join(flightKey) : null;
     if (landing !== null) return landing.then((value) => this.#land(search, value));
-    // Authentication before the cache is accounted for in the key; from here on only the handler's use of it counts.
+    // The key covers the authentication before the cache. Only the handler's own use of it makes the response personal.
     const wasPersonal = request.personal;
     request.personal = false;
     const validation = beginValidation(request, search.stale);
@@ -221,7 +221,7 @@ export class ResponseCache {
 
   #land(search: Search, landing: Landing): Answer {
     const { request } = search;
-    // The client has gone. 499 is the status that nginx uses for that.
+    // The client has disconnected. 499 is the status that nginx uses for that.
     if (request.aborted) return new Response(null, 499);
     if (landing === "again") return this.#make(search, search.key);
     if (landing === "alone") {

@@ -60,7 +60,7 @@ export class CircuitBreaker implements Pick<Middleware, "wrap"> {
     };
   }
 
-  /** A request may end before its response: its time is up, or the client has gone. */
+  /** A request may end before its response: its time is up, or the client has disconnected. */
   #watch(request: Request, answer: Promise<Response>, ticket: number): Promise<Response> {
     let reported = false;
     const report = (outcome: Outcome): Promise<void> | undefined => {

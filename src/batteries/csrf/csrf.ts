@@ -100,7 +100,7 @@ function isSafe(method: string): boolean {
 /**
  * True if a page of another origin made the browser send this request. Browsers send Sec-Fetch-Site on HTTPS and
  * localhost, and Origin everywhere; a page can change neither. A client that sends neither of the two is no browser,
- * and has nobody else's cookies.
+ * and has no cookies but its own.
  */
 function isFromElsewhere(request: Request): boolean {
   const site = request.source.header("sec-fetch-site");

@@ -99,7 +99,7 @@ export function currentHealth(host: Host): Promise<HealthReport> | null {
   );
 }
 
-/** The others serve meanwhile, so the application is DEGRADED, not DOWN. The worker itself cannot tell. */
+/** The other workers still serve, so the application is DEGRADED, not DOWN. The silent worker itself cannot report it. */
 function workersHealth(): HealthResult {
   const { length } = silentWorkers();
   if (length === 0) return "UP";

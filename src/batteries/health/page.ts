@@ -30,7 +30,7 @@ export function addMachinePage(
   });
 }
 
-/** The list is away while its store is. The checks of this machine are shown without it. */
+/** The list is missing while its store cannot be reached. The checks of this machine are shown without it. */
 async function listPanel(machines: Machines): Promise<LivePanel> {
   const title = "Machines";
   try {

@@ -71,7 +71,7 @@ export const metricsFeature = feature<MetricsFeature>({
   },
 });
 
-/** The way for features to add metrics of their own. */
+/** Lets features add their own metrics. */
 export interface Meter {
   readonly metrics: Metrics;
   /** A metric's name behind the namespace: `framework_database_connections`. */

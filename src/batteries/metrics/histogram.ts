@@ -55,7 +55,7 @@ export class HistogramSeries {
   }
 
   observe(value: number): void {
-    // Any other value would make the sum wrong forever.
+    // Any other value would make the sum wrong permanently.
     if (Number.isFinite(value)) observe(this.#bounds, this.counts, value);
   }
 

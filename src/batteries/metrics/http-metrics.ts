@@ -11,7 +11,7 @@ export interface HttpMetricsOptions {
   readonly prefix: string;
   readonly durationBuckets: readonly number[];
   readonly sizeBuckets: readonly number[];
-  /** Largest number of pairs of path and method with series of their own. */
+  /** Largest number of pairs of path and method with their own series. */
   readonly maxRoutes: number;
 }
 

@@ -3,7 +3,7 @@ import { ValueError } from "../../kit/value-error.js";
 
 const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
-/** Endings that the formats give a meaning of their own. */
+/** Endings that have a special meaning in the formats. */
 const reservedEnding = /_(?:total|count|sum|bucket|created|info)$/;
 
 export function checkMetricName(name: unknown, kind: "counter" | "gauge" | "histogram"): asserts name is string {

@@ -24,7 +24,7 @@ export const metricsOptions = options(
       [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000],
       "powers of ten from 100 to 100 million",
     ),
-    /** Largest number of routes and methods with series of their own; others are counted as path "other". Default 1000. */
+    /** Largest number of routes and methods with their own series; others are counted as path "other". Default 1000. */
     maxRoutes: option(is.integer(1), 1000),
     /** Adds metrics of memory, CPU and the event loop. Default true. */
     processMetrics: option(is.boolean, true),

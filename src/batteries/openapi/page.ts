@@ -74,7 +74,7 @@ Redoc.init(openapi, { sanitize: true, nonce, theme: dark.matches ? theme : {} },
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
   ],
-  // Its search runs in a worker that it makes of its own text.
+  // Its search runs in a worker that it makes from its own text.
   policy: ["worker-src blob:"],
 };
 

@@ -18,7 +18,7 @@ const joinOptions = options("join()", {
 const streamOptions = options("stream()", {
   /** Shown to others by `members()`; sent as JSON, at most 1 KiB. Default null. */
   info: option<unknown>(is.anythingOrNull),
-  /** Sends the messages after this id first, if the client has no id of its own; "0" for all that are kept. */
+  /** Sends the messages after this id first, if the client sends no id itself; "0" for all that are kept. */
   after: option(is.string),
   /** Time without a message after which a comment is sent; 0 for none. Default 15 seconds. */
   heartbeat: option.duration(null, 0, "24d"),

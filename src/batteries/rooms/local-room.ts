@@ -51,7 +51,7 @@ export class LocalRoom {
     const deliver = async (delivery: Delivery): Promise<void> => {
       const draining = client.drained();
       if (draining !== null) await draining;
-      // One that is already gone drops it.
+      // A client that has already left drops it.
       if (delivery.except !== id) client.deliver(delivery);
       member.lastId = delivery.id;
     };
@@ -67,7 +67,7 @@ export class LocalRoom {
         if (this.#members.get(id) !== member) return;
         await deliver(new Delivery(this.name, message));
       }
-      // The list grows meanwhile.
+      // The list grows during the loop.
       for (let i = 0; i < member.backlog.length; i++) {
         if (this.#members.get(id) !== member) return;
         if (member.backlog[i]!.id > member.lastId) await deliver(member.backlog[i]!);
@@ -77,7 +77,7 @@ export class LocalRoom {
     }
   }
 
-  /** Tells a client who is in the room, `max` of them at most, and from then on who joins and leaves. */
+  /** Tells a client who is in the room, `max` of them at most, and then each client that joins or leaves. */
   async attend(id: string, max: number): Promise<void> {
     this.#presence ??= {
       told: new Presence(() => this.#store.members(this.name, max)),
@@ -134,7 +134,7 @@ export class LocalRoom {
     this.#hasLost = true;
     if (this.#held !== null) return;
     if (this.#lastId === 0) {
-      // Without a first message nobody knows from which one on they are missing.
+      // Without a first message it is unknown where the missing ones begin.
       for (const { client } of this.#members.values()) client.missed();
       return;
     }
@@ -147,7 +147,7 @@ export class LocalRoom {
       try {
         ({ messages: missed, isIncomplete } = await this.#store.since(this.name, this.#lastId));
       } catch {
-        // Nobody knows what was lost.
+        // It is unknown what was lost.
         isIncomplete = true;
       }
     }

@@ -27,7 +27,7 @@ export interface Room<Data = unknown> {
    */
   send(value: Data, options?: SendOptions): Promise<string>;
   /**
-   * The messages from now on, as JSON gives them back: for GraphQL subscriptions and other code of the application. It ends
+   * New messages, as JSON gives them back: for GraphQL subscriptions and other code of the application. It ends
    * with an error if messages were lost, or wait for longer than `maxBuffered` allows.
    */
   subscribe(options?: SubscribeOptions<Data>): AsyncIterableIterator<Data>;

@@ -133,7 +133,7 @@ export class Rooms {
       leave = entering.leave;
       const failure = "an event stream could not join a room";
       this.#noted(entering.entered, "stream", failure).catch(() => client.end());
-      // The body learns with its next write that the client has gone; the others in the room should know now.
+      // The body learns with its next write that the client has disconnected; the others in the room should know now.
       request.onAbort(() => client.end());
       if (this.#isDraining) client.end();
       return client;
@@ -174,7 +174,7 @@ export class Rooms {
     }
   }
 
-  /** Subscribes for another feature, which has limits of its own. Resolves when no message is missed any more. */
+  /** Subscribes for another feature, which has its own limits. Resolves when no message is missed any more. */
   async hear<Data>(
     name: string,
     signal: AbortSignal,
@@ -253,7 +253,7 @@ export class Rooms {
     return { id, leave, entered };
   }
 
-  /** Sends for another feature, which has limits of its own. Failures are in the log. */
+  /** Sends for another feature, which has its own limits. Failures are in the log. */
   post(name: string, value: unknown): void {
     this.#noted(
       this.#send(name, value, undefined, Number.POSITIVE_INFINITY),
@@ -294,7 +294,7 @@ export class Rooms {
   }
 
   /**
-   * A caller that does not await the promise must not end the process by an unhandled rejection. While the store is away,
+   * A caller that does not await the promise must not end the process by an unhandled rejection. While the store cannot be reached,
    * clients decide how many there are: the log is paced.
    */
   #noted<T>(promise: Promise<T>, kind: "send" | "join" | "stream" | "store", what: string): Promise<T> {
@@ -306,7 +306,7 @@ export class Rooms {
   }
 }
 
-/** A store that is away is no fault of the handler: 503. */
+/** A store that cannot be reached is no fault of the handler: 503. */
 async function available<T>(ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -46,9 +46,9 @@ export interface RoomListener {
 export interface RoomStore {
   /** Called once, before all else. */
   open(limits: RoomLimits, listener: RoomListener): void;
-  /** Passes the messages of a room to the listener from now on. */
+  /** Begins to pass the messages of a room to the listener. */
   watch(room: string): void | Promise<void>;
-  /** Tells the listener who enters and leaves a watched room from now on, until it is unwatched. */
+  /** Begins to tell the listener who enters and leaves a watched room, until it is unwatched. */
   watchMembers(room: string): void | Promise<void>;
   unwatch(room: string): void;
   /** Sends to everybody in a room. Returns the id of the message. */

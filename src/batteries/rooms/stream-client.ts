@@ -84,7 +84,7 @@ abstract class Stream<Item> implements RoomClient, AsyncIterableIterator<Item> {
   }
 }
 
-/** An event stream in a room: the response reads it as fast as its client does, who asks for the rest when it comes back. */
+/** An event stream in a room: the response reads it as fast as its client does. A client that comes back asks for the rest. */
 export class StreamClient extends Stream<SseEvent> {
   deliver({ id, text }: Delivery): void {
     this.push({ id, data: text }, text.length);

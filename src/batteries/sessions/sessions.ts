@@ -176,7 +176,7 @@ export class Sessions {
   }
 
   /**
-   * Keeps the session of a user under its new id, unless `endSessions` has ended it meanwhile: null then. The new one is kept
+   * Keeps the session of a user under its new id. Returns null if `endSessions` has ended it in between. The new one is kept
    * before the former one ends: a call of another process finds one of them, whenever it looks.
    */
   async #continue(

@@ -13,7 +13,7 @@ export function frameworkScope(): InstrumentationScope {
 }
 
 /**
- * The attributes of this process. Each worker is an instance of its own: it exports its own counts, and a backend adds
+ * The attributes of this process. Each worker is a separate instance: it exports its own counts, and a backend adds
  * them up. So no worker waits for another, and a worker that dies takes nothing with it.
  */
 export function resourceAttributes(

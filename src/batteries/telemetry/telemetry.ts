@@ -125,7 +125,7 @@ export class Telemetry {
     for (const signal of [traces, logs, metrics]) signal?.report.end();
   }
 
-  /** From here on each line of the application's logger is exported too. */
+  /** Begins to export each line of the application's logger. */
   #exportLogs(): void {
     const logs = this.#exports.logs?.queue;
     if (logs === undefined) return;

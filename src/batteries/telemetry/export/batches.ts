@@ -59,7 +59,7 @@ export interface BatchQueue {
 const batchBytes = 1024 * 1024;
 
 /**
- * A bounded line of encoded items. Items are encoded into the batch that is being filled. If the collector is away, the
+ * A bounded line of encoded items. Items are encoded into the batch that is being filled. If the collector cannot be reached, the
  * oldest batch is dropped: what happens now is worth more than what happened before.
  */
 export class BoundedBatches implements BatchQueue {

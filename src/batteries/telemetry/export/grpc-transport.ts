@@ -62,7 +62,7 @@ export class GrpcTransport implements Transport {
     if (open !== null && !open.closed && !open.destroyed) return open;
     const { url, tls } = this.#options;
     const session = http2.connect(url.origin, { ...tls, settings: { enablePush: false } });
-    // The error reaches the call that waits; a session without calls has nobody to tell.
+    // The error reaches the call that waits; a session without calls need not report it.
     session.on("error", () => {});
     session.on("goaway", () => session.close());
     session.unref();

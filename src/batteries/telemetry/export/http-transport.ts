@@ -59,7 +59,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** A server of gRPC answers in HTTP/2, which is no response of HTTP/1.1, or closes the connection. */
+/** A server of gRPC responds in HTTP/2, which is no response of HTTP/1.1, or closes the connection. */
 function grpcHint({ port }: URL, error: unknown): string {
   const { code = "" } = error as NodeJS.ErrnoException;
   const isOther = code.startsWith("HPE_") || (port === "4317" && code !== "ECONNREFUSED");

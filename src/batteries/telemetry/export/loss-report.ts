@@ -4,7 +4,7 @@ import type { Logger } from "../../../kit/logger.js";
 const interval = 60_000;
 
 /**
- * Logs that telemetry is lost or delayed, at most once a minute for each signal: a collector that is away for an hour
+ * Logs that telemetry is lost or delayed, at most once a minute for each signal: a collector that is down for an hour
  * must not fill the log. Losses in between are counted and are in the next line.
  */
 export class LossReport {

@@ -4,7 +4,7 @@ const value = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e
 
 /**
  * The `tracestate` of a caller: entries of tracing systems, which are passed on as they are (W3C Trace Context, section
- * 3.3). It is checked when it is first needed, because most requests call nobody.
+ * 3.3). It is checked when it is first needed, because most requests make no calls.
  */
 export class TraceState {
   readonly #raw: string;
