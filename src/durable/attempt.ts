@@ -7,7 +7,7 @@ export type AttemptOutcome =
   | { readonly kind: "done"; readonly result: unknown }
   /** It failed by itself: its effect is not there. */
   | { readonly kind: "failed"; readonly error: unknown }
-  /** Its time is over, somebody asked for its end, or it says so itself: its effect may be there. */
+  /** Its time is over, its end was requested, or it says so itself: its effect may exist. */
   | { readonly kind: "unknown"; readonly error: unknown }
   /** Another worker has the work now. */
   | { readonly kind: "lost" };
@@ -23,7 +23,8 @@ interface AttemptSignals {
 
 /**
  * Runs a function until it ends, its time is over or a signal is aborted; `settle` is called once with the outcome. The result
- * of work that was lost and ends well all the same goes to `late`; other late results are discarded. The time is measured by a clock of the process that only moves forward.
+ * of work that was lost and ends well all the same goes to `late`; other late results are discarded. The time is measured by
+ * a clock of the process that only moves forward.
  */
 export function attempt(
   run: (attempt: LazySignal) => unknown,

@@ -55,7 +55,7 @@ export class Batch<Item, Result> {
 
 /**
  * Callers that have their results often add the next item in the same turn. Without a pause until its end, two groups of
- * callers would take turns forever, each with its own statements.
+ * callers would take turns without end, each with its own statements.
  */
 function turnEnds(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));

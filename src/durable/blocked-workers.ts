@@ -1,6 +1,6 @@
 /**
- * Workers whose event loop is blocked. Their threads say so (`pulse.ts`), and their leases are not taken meanwhile, although
- * nobody renews them. A row counts until its time is over; rows that are long over are deleted with the next one.
+ * Workers whose event loop is blocked. Their threads say so (`pulse.ts`), and their leases are not taken during that time,
+ * although they are not renewed. A row counts until its time is over; rows that are long over are deleted with the next one.
  */
 export function silentTables(schema: string): string {
   return `create table if not exists "${schema}".silent_workers (owner text primary key, until timestamptz not null);`;

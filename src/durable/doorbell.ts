@@ -13,7 +13,7 @@ const longestQuietTime = 80;
  * Tells waiting workers, in this process and in others, that there is work. A hint only: workers also look by themselves
  * at intervals, so a lost notification costs time and nothing else.
  *
- * The notification is sent after the commit, in a separate statement, and calls made meanwhile share the next one. A
+ * The notification is sent after the commit, in a separate statement, and calls made in between share the next one. A
  * `pg_notify` inside the transaction would serialize the commits of all writers: PostgreSQL holds one lock from then until
  * the end of the commit.
  */

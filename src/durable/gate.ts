@@ -33,7 +33,7 @@ export class Gate {
     }
   }
 
-  /** Closes the gate, and waits until nobody is inside. The function that it resolves to opens it. */
+  /** Closes the gate, and waits until no work is inside. The function that it resolves to opens it. */
   async close(): Promise<() => void> {
     while (this.#opened !== null) await this.#opened;
     let open = (): void => {};

@@ -13,7 +13,7 @@ export interface ShownLease {
   /** The time of the claim; null if it is not known. */
   readonly since: Date | null;
   readonly until: Date;
-  /** Blocked: the event loop of the owner does not turn, and nobody takes the lease. Over: the owner has not renewed it. */
+  /** Blocked: the event loop of the owner does not turn, and no other process takes the lease. Over: the owner has not renewed it. */
   readonly state: "held" | "blocked" | "over";
 }
 

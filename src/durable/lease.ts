@@ -30,7 +30,7 @@ export interface LeaseSource<Claim extends { readonly token: number }> {
   readonly name: string;
   /** Null while another process has it. */
   claim(): Promise<Claim | null>;
-  /** False if another process has it. One that is over, and that nobody has taken, is extended. */
+  /** False if another process has it. A lease that is over, and that no other process has taken, is extended. */
   renew(token: number): Promise<boolean>;
   release(token: number): Promise<void>;
 }

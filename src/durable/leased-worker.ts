@@ -47,7 +47,7 @@ export type WorkEnd = (again: boolean, error?: unknown) => void;
 export interface WorkSignals {
   /** Aborted when the claim was lost: stop, and write nothing. */
   readonly lost: FlagReader;
-  /** Aborted when somebody has asked for the end of this work. */
+  /** Aborted when the end of this work was requested. */
   readonly cancelled: FlagReader;
   /** Aborted when the process ends: finish the present step. */
   readonly draining: FlagReader;

@@ -11,8 +11,8 @@ export interface TableSet {
 }
 
 /**
- * Milliseconds that a change of tables waits for transactions that use them, and the times it is tried. All statements of
- * other processes wait behind it meanwhile, the renewals of their leases too: between two tries they get through.
+ * The milliseconds that a change of tables waits for transactions that use them, and how often it is tried. While it waits,
+ * other processes cannot use the tables, not even to renew their leases. They continue between two tries.
  */
 const patience = 500;
 const mostTries = 120;

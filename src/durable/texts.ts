@@ -30,7 +30,7 @@ export function errorText(error: unknown): string {
   return text.slice(0, longestError).replaceAll("\0", "").toWellFormed();
 }
 
-/** The first mistakes of a value that a schema refused: their number alone helps nobody. */
+/** The first mistakes of a value that a schema refused: their number alone does not help. */
 function issuesOf(error: Error): string {
   if (!(error instanceof ValidationError)) return "";
   return `: ${error.issues

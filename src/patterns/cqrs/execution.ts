@@ -66,7 +66,7 @@ export class Execution {
       return { value: taken.result, repeated: true, synced };
     }
     let hasEffect = false;
-    // Also called for a result that comes after the time is over or the caller is gone: a later call finds it.
+    // Also called for a result that comes after the time is over or the caller has left: a later call finds it.
     const keep = (value: unknown): Promise<unknown> => {
       hasEffect = true;
       const kept = keys.finish(name, key, taken.token, value).then(() => value);
@@ -77,7 +77,7 @@ export class Execution {
       try {
         return await this.#run(settings, input, signal, keep);
       } catch (error) {
-        // After a timeout, or if the caller is gone, the handler still runs: its key stays taken until the lease ends.
+        // After a timeout, or if the caller has left, the handler still runs: its key stays taken until the lease ends.
         const mayHaveEffect = hasEffect || error instanceof CommandTimeout || signal?.aborted === true;
         if (!mayHaveEffect) await keys.free(name, key, taken.token).catch(() => {});
         throw error;

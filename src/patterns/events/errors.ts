@@ -3,7 +3,7 @@ import { HttpError } from "../../errors/http-error.js";
 /** The version that an append expects its stream to have. */
 export type ExpectedVersion = "any" | "none" | "exists" | number;
 
-/** The stream has another version than an append expected: somebody else has appended. Unhandled, it is a 409. */
+/** The stream has another version than an append expected: another writer has appended. Unhandled, it is a 409. */
 export class ConcurrencyError extends HttpError {
   readonly #stream: string;
   /** The number of events that the stream has. */

@@ -155,7 +155,7 @@ export class SubscriptionRunner {
     let { position } = lease.claim;
     const isHeld = (): boolean => lease.held;
     for (let failures = 0; !signal.aborted; ) {
-      // One that is over, and that nobody has taken, continues: the process was paused or blocked.
+      // A lease that is over, and that no other owner has taken, continues: the process was paused or blocked.
       if (!lease.held && !(await lease.renew())) throw new ClaimLost();
       if (this.settings.shouldGive?.() === true) {
         this.#progress = { ...this.#progress, active: false };
@@ -233,7 +233,7 @@ class ReadWindow {
     } finally {
       const took = performance.now() - begin;
       if (took > long) this.#size = Math.max(Math.floor(this.#size / 4), smallest);
-      // A database that is away refuses fast.
+      // A database that is down refuses fast.
       else if (isRead && took < short) this.#size = Math.min(this.#size * 2, largest);
     }
   }

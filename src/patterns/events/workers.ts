@@ -186,7 +186,7 @@ export class EventWorkers {
     const { events, from, upTo, token, signal, isHeld } = batch;
     const advance = async (position: number): Promise<void> => {
       if (await this.storage.advance(name, token, position)) return;
-      // These events are handled, whoever has the claim now: the other worker need not handle them too.
+      // These events are handled, whichever worker has the claim now: the other worker need not handle them too.
       await this.storage.noteHandled(name, from, position);
       throw new ClaimLost();
     };

@@ -254,7 +254,7 @@ export class Jobs {
 
   #run(job: JobSettings, row: JobRow, signals: WorkSignals, end: WorkEnd): void {
     const failed = (error: unknown): void => end(true, error);
-    // A job that ends its process each time is not run forever.
+    // A job that ends its process each time is not run without end.
     if (row.cancel || row.lost > job.maxLost) {
       const [status, error] = row.cancel
         ? (["cancelled", null] as const)

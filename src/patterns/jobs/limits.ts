@@ -32,7 +32,7 @@ export function limitText({ limit, keyLimit }: Pick<JobSettings, "limit" | "keyL
 /**
  * The claims of a name with limits. Workers of all machines claim one after the other: the transaction of a claim holds a lock
  * of the name, counts what has begun and writes down what it begins. A job that has ended, or whose worker is lost, does not
- * count: nobody has to give its place back.
+ * count: its place need not be given back.
  */
 export class LimitedClaims {
   readonly #storage: JobStorage;

@@ -1,7 +1,7 @@
 import type { JobStorage } from "./storage.js";
 
 /**
- * The time at which the next job of a name may be claimed. Jobs that nobody has are found by their time. Those that became
+ * The time at which the next job of a name may be claimed. Jobs that no worker has are found by their time. Those that became
  * due since the last look count: the claim before this look may not have seen them.
  *
  * Leases are looked at seldom, as that reads every job in progress. A lease that begins after a look ends after `leaseMs` at

@@ -158,8 +158,8 @@ export class JobRecords {
   }
 
   /**
-   * Seconds that the oldest job which is due has waited for a worker; names that are paused do not count. Of each name the first one that is due is read, and those
-   * in progress before it.
+   * Seconds that the oldest due job has waited for a worker. Paused names do not count. For each name, the first due job is
+   * read, and the jobs in progress before it.
    */
   async oldestDueSeconds(): Promise<number> {
     const seconds = await this.#db.fetchval<number>(

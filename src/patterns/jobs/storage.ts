@@ -47,7 +47,7 @@ export interface JobLook {
   /** The time of this look, in seconds of the clock of the database. */
   readonly at: number;
   readonly due: number | null;
-  /** Until the first lease ends; not positive if a job is due that nobody has. Null if leases were not looked at. */
+  /** Until the first lease ends; not positive if a job is due that no worker has. Null if leases were not looked at. */
   readonly lease: number | null;
 }
 
@@ -158,7 +158,7 @@ export class JobStorage {
       if (within.kind === "database") this.onAdded();
       let at = 0;
       for (const [index, id] of ids.entries()) ids[index] = id ?? rows[at++]!.id;
-      // Another transaction has added one meanwhile: the next look finds it. Those that were added may have ended by then.
+      // Another transaction has added one in between: the next look finds it. Those that were added may have ended by then.
       if (ids.every((id) => id !== null)) return ids;
     }
   }
@@ -279,7 +279,7 @@ export class JobStorage {
   }
 
   /**
-   * Looks for the next job: the first that nobody has and that is due after `since`, in seconds of the clock of the database.
+   * Looks for the next job: the first that no worker has and that is due after `since`, in seconds of the clock of the database.
    * `withLeases` looks at jobs whose time has come, too: those in progress, and those that are left.
    */
   async look(name: string, since: number, withLeases: boolean): Promise<JobLook> {
@@ -324,7 +324,7 @@ export class JobStorage {
 
   /**
    * Ends a job that is done. The callbacks get false if it has ended already, or the error. A worker that has lost its lease ends
-   * it too: the work is done, whoever has begun it again, and that one loses its token. Failures count only with the token of the
+   * it too: the work is done. A worker that has begun it again loses its token. Failures count only with the token of the
    * row.
    */
   finish(job: Leased, resolve: (held: boolean) => void, reject: (error: unknown) => void): void {

@@ -5,7 +5,7 @@ import { backoff } from "../../kit/time/backoff.js";
 import type { OutboxSettings } from "./options.js";
 import type { Failure, Settlement, StoredMessage } from "./storage.js";
 
-/** The broker or the topic is away or overloaded: no fault of the message, and not counted as an attempt. */
+/** The broker or the topic cannot be reached or is overloaded: no fault of the message, and not counted as an attempt. */
 const passing: ReadonlySet<MessagingErrorCode> = new Set(["UNREACHABLE", "TIMEOUT", "BUSY", "CLOSED"]);
 /** Another attempt cannot cure these. */
 const final: ReadonlySet<MessagingErrorCode> = new Set(["TOO_LARGE", "INVALID", "UNSUPPORTED"]);

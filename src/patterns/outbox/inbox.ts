@@ -19,7 +19,7 @@ const longestId = 500;
 
 /**
  * Runs handlers in a transaction that also stores the id of the message: both are committed, or neither. A second delivery
- * finds the id. If the commit was applied and its confirmation lost, the id is there all the same.
+ * finds the id. If the commit was applied and its confirmation lost, the id exists all the same.
  */
 export class PostgresInbox implements Inbox {
   readonly #table: string;
@@ -50,7 +50,7 @@ export class PostgresInbox implements Inbox {
           if (outcome.kind === "done" || outcome.kind === "reject") return outcome;
           throw new NotHandled(outcome);
         },
-        // The transaction of a process that is paused must not keep the message from others forever.
+        // The transaction of a process that is paused must not keep the message from others without end.
         { settings: claim.timeout === 0 ? {} : { idle_in_transaction_session_timeout: claim.timeout + grace } },
       );
     } catch (error) {
@@ -97,7 +97,7 @@ export class PostgresInbox implements Inbox {
     return row!.locked ? "done" : "busy";
   }
 
-  /** The commit failed, or something after it. The table knows if the effect is there. */
+  /** The commit failed, or something after it. The table shows if the effect exists. */
   async #afterCommit(consumer: string, id: string, outcome: Outcome, error: unknown): Promise<AttemptResult> {
     try {
       const text = `select exists (select from ${this.#table} where consumer = $1 and message_id = $2)`;

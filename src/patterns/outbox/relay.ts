@@ -95,7 +95,7 @@ export class Relay {
     }
   }
 
-  /** A lease that is over and that nobody has taken is renewed: the process was paused or blocked. */
+  /** A lease that is over and that no other process has taken is renewed: the process was paused or blocked. */
   async #isHeld(): Promise<boolean> {
     const lease = this.#lease;
     if (lease === null) return false;
@@ -181,7 +181,7 @@ export class Relay {
     for (const topic of away.keys()) this.#resting.failed(topic);
     const [error] = away.values();
     if (error === undefined) return;
-    // Nothing went through: the broker is away, at least for this process.
+    // Nothing went through: the broker cannot be reached, at least for this process.
     if (published.length + failed.length === 0) throw error;
     this.#parts.logger.warn("topics of the outbox cannot be reached", { broker, topics: [...away.keys()], error });
   }

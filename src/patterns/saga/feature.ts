@@ -119,7 +119,7 @@ export const sagaFeature = feature<SagaFeature>({
   close: (host) => stateOf(host).sagas?.close(),
 });
 
-/** A definition that was added to a running application has its messages from now on. */
+/** Gives a definition that was added to a running application its messages. */
 function addLate(host: Host, { sources }: State, added: readonly SagaDefinition[]): void {
   sources?.add(added).catch((error: unknown) => host.logger.error("a saga cannot wait for its messages", { error }));
 }

@@ -9,9 +9,9 @@ export class StepRefused extends Error {
 }
 
 /**
- * Thrown by an action that cannot know if its effect is there: the connection broke before the response. The step is tried
- * again with the same key, as after other errors. If the saga is compensated before an attempt succeeds, this step is too,
- * with `result` undefined.
+ * Thrown by an action that cannot know if its effect exists, such as when the connection broke before the response. The step is
+ * tried again with the same key, as after other errors. If the saga is compensated before an attempt succeeds, this step is
+ * compensated too, with `result` undefined.
  */
 export class StepUnknown extends Error {
   override name = "StepUnknown";

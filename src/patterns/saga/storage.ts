@@ -103,8 +103,8 @@ export class SagaStorage {
   }
 
   /**
-   * True for each saga that was not there. A transaction with an older snapshot does not see that an id was kept meanwhile: the
-   * attempt to keep it, too, is the serialization error that it deserves. The next sweep deletes that row.
+   * True for each saga that did not exist. A transaction with an older snapshot does not see an id that was kept in between: its
+   * own attempt to keep it then fails with a serialization error. The next sweep deletes that row.
    */
   async #insert(items: readonly NewSaga[], within: Queries): Promise<boolean[]> {
     const { rows } = await within.fetchArrays(
@@ -221,7 +221,7 @@ export class SagaStorage {
 
   /**
    * Keeps the result of a step whose driver was replaced while it ran: the next driver continues with it, and does not begin the
-   * step again. Nothing else is changed, so a driver that is at it meanwhile is not disturbed.
+   * step again. Nothing else is changed, so a driver that works on it is not disturbed.
    */
   async keepResult(id: string, step: number, name: string, result: unknown): Promise<void> {
     await this.db.execute(
@@ -293,7 +293,7 @@ function recordOf(row: SagaRow, next: SagaRow, changes: readonly Transition[]): 
  * that all statements use; their ids are given apart, so that the index is used, however few rows there are. Two claims of one
  * saga can be in one statement, in a process that was paused: only the change with the token of the row is made. A wait that
  * continues keeps its time; a new one after another has its own. The time in which a saga waited is added to its deadline. An
- * end that was asked for meanwhile must not wait for a message; one that is compensated waits for its children.
+ * end that was requested in between must not wait for a message; one that is compensated waits for its children.
  */
 function changeText(sagas: string, log: string): string {
   // A wait that began in the future is from before the clock was set back: its time, if it is no date, starts over.

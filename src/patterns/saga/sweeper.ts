@@ -6,7 +6,7 @@ import { hashText, type Known, knownParams, knownText, type SagaStorage } from "
 
 const sweepInterval = 600_000;
 
-/** Deletes what is over, parks sagas that no worker can drive, and wakes waits whose message is there. */
+/** Deletes what is over, parks sagas that no worker can drive, and wakes waits whose message has arrived. */
 export class Sweeper {
   #sweeping: NodeJS.Timeout | null = null;
   #parking: NodeJS.Timeout | null = null;
@@ -37,13 +37,13 @@ export class Sweeper {
   async sweep(): Promise<void> {
     const { sagas, inbox, ids, db } = this.storage;
     const { retention, retentionCount, keepIds, inbox: kept } = this.config;
-    // Children have no turn of their own: they are deleted with the saga that began them, whose compensation needs them.
+    // Children have no separate turn: they are deleted with the saga that began them, whose compensation needs them.
     const old = `parent_id is null and (finished_at <= statement_timestamp() - $1 * interval '1 second'
         or (finished_at, id) <= (select finished_at, id from ${sagas} where finished_at is not null and parent_id is null
           order by finished_at desc, id desc offset $2 limit 1))
       order by finished_at limit ${atOnce}`;
     for (let deleted = atOnce; deleted === atOnce; ) {
-      // A separate statement: whoever starts the id again sees it here before the saga is deleted.
+      // A separate statement: a caller that starts the id again sees it here before the saga is deleted.
       await db.execute(
         `insert into ${ids} (id, name, input_hash, until)
          select id, name, ${hashText("input")}, clock_timestamp() + $3::float8 * interval '1 second'
@@ -122,8 +122,8 @@ export class Sweeper {
   }
 
   /**
-   * Lets sagas go on that were parked because their version was not known. A worker of a newer program also parks those
-   * whose workers were busy for long, so this is repeated. They are due from now on: they are not parked again at once.
+   * Continues sagas that were parked because their version was not known. A worker of a newer program also parks those
+   * whose workers were busy for long, so this is repeated. They are due now: they are not parked again at once.
    */
   async unpark(known: readonly Known[]): Promise<void> {
     const { sagas, log, db } = this.storage;

@@ -165,7 +165,7 @@ export class WaitStorage {
 
   async #locked(address: string, run: (tx: Transaction) => Promise<SagaRow>): Promise<SagaRow> {
     return this.storage.db.transaction(async (tx) => {
-      // A process that is paused here would hold its locks, and nobody could continue with the saga. The database ends its
+      // A process that is paused here would hold its locks, and no worker could continue with the saga. The database ends its
       // session when its lease is over.
       await tx.execute(
         `select set_config('idle_in_transaction_session_timeout', $2, true),

@@ -12,7 +12,7 @@ import { checkSagaName, type SagaContext } from "./steps.js";
 
 declare const types: unique symbol;
 
-/** A signal with the type of its value, for those who send it and the saga that waits for it. Made by `signal()`. */
+/** A signal with the type of its value, for its senders and the saga that waits for it. Made by `signal()`. */
 export interface Signal<Value = unknown> {
   readonly name: string;
   /** Null if values are not checked. */

@@ -104,7 +104,7 @@ export class ProjectionBuilds {
   async #begin(tx: Transaction): Promise<void> {
     const { projection, schema } = this;
     await projection.create(tx, this.tables(false));
-    // An inline projection sees only new events: those of the past are in a build of their own first.
+    // An inline projection sees only new events: a separate build has those of the past first.
     const past =
       projection.mode === "inline" &&
       (await tx.fetchval<boolean>(

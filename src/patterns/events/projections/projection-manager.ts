@@ -160,7 +160,7 @@ export class ProjectionManager {
   async #process(build: string, name: string, batch: Batch): Promise<number | "end"> {
     const { db, schema, storage, leaseMs } = this.around;
     const { events, from, upTo, token, last } = batch;
-    // A process that is stopped in the middle must not hold the row forever.
+    // A process that is stopped in the middle must not hold the row without end.
     const idleLimit = this.#idleLimits.get(name) ?? leaseMs * 2;
     const settings = { idle_in_transaction_session_timeout: idleLimit };
     let handled: RecordedEvent | undefined;

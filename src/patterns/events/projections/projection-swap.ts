@@ -57,7 +57,7 @@ export async function swapTables(
       }
       for (const [number, name] of names.entries()) {
         await apply(tx, await upcasters.read(left[number]!), true);
-        // The other owners lose their claim, and go on from here.
+        // The other owners lose their claim, and continue from here.
         await tx.execute(
           `update "${schema}".subscriptions set position = greatest(position, $2), updated_at = clock_timestamp(),
              token = token + $3, lease_until = case $3 when 0 then lease_until else '-infinity' end where name = $1`,

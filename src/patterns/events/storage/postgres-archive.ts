@@ -31,7 +31,7 @@ export class PostgresArchive {
         on conflict (stream) do update set version = excluded.version),
       dropped as (delete from ${this.#table("snapshots")} where stream = $1)
       select count(*) from stored`;
-    // An append that was under way may have added an event meanwhile; the next look moves it.
+    // An append that was under way may have added an event in between; the next look moves it.
     for (let total = 0, attempt = 1; ; attempt++) {
       const count = await this.#move(text, [stream, Number.MAX_SAFE_INTEGER]);
       total += count;

@@ -11,7 +11,7 @@ function lockClass(schema: string): number {
  * The locks that are held name the appends under way, and the lowest of their keys is the high-water mark:
  *
  * - a slow append is not skipped: its lock holds the mark below its positions until it is committed or rolled back;
- * - a rolled-back append leaves a gap that stops nobody: its lock ends with it;
+ * - a rolled-back append leaves a gap that stops no reader: its lock ends with it;
  * - transactions that append nothing do not matter, however long they are.
  *
  * `high_water` reads the sequence first and the locks afterwards. A writer without a lock by then takes its positions
@@ -115,7 +115,7 @@ on conflict (stream, version) do nothing returning version, position`;
 }
 
 /**
- * Several events, in the same way. There is no `on conflict`: where another writer has added fewer events meanwhile, only
+ * Several events, in the same way. There is no `on conflict`: where another writer has added fewer events in between, only
  * some of the rows would be left out.
  */
 export function appendSeveralText(schema: string): string {

@@ -4,7 +4,7 @@ import { eventFunctions } from "./postgres-functions.js";
 
 /**
  * The version of a stream is that of its last event: the unique constraint on stream and version is the optimistic check,
- * and an append writes no row but its events. Events of archived streams are in a table of their own, so that the indexes
+ * and an append writes no row but its events. Events of archived streams are in a separate table, so that the indexes
  * of the hot one stay small.
  */
 export const eventTables: TableSet = {

@@ -157,7 +157,7 @@ export interface EventStorage {
    * `from`: a batch may have been committed before, and only the response to its commit lost.
    */
   advance(name: string, token: number, position: number, within?: CheckpointStep): Promise<boolean>;
-  /** Moves a checkpoint that is between the two positions to the second one, whoever has the claim. */
+  /** Moves a checkpoint that is between the two positions to the second one, whichever owner has the claim. */
   noteHandled(name: string, from: number, position: number): Promise<void>;
   release(name: string, token: number): Promise<void>;
   /** The checkpoint of a subscription; null if it has never run. */

@@ -31,7 +31,7 @@ export interface DriverParts {
 /** The longest pause between two attempts. */
 export const longestPause = 60_000;
 
-/** The process that began these steps is gone: their effects may be there, and their attempts have no end. */
+/** The process that began these steps has ended: their effects may exist, and their attempts have no end. */
 function withoutDriver(row: SagaRow): SagaRow {
   const { inflight, unknown, status, lost } = row;
   const names = status === "compensating" ? unknown : [...new Set([...unknown, ...inflight])];
@@ -77,7 +77,7 @@ export class Execution {
     return this.left <= 0 ? "the time of the saga is over" : null;
   }
 
-  /** True if too many drivers were lost at this unit: a step that ends its process each time is not begun forever. */
+  /** True if too many drivers were lost at this unit: a step that ends its process each time is not begun without end. */
   get isDeadly(): boolean {
     return this.#now.lost > this.parts.settings.maxLost;
   }
