@@ -10,7 +10,7 @@ export function discardBody(response: { readonly body: unknown }): void {
   discardStream(response.body);
 }
 
-/** Ends a stream that nobody will read. Its errors are ignored. */
+/** Ends a stream that will not be read. Its errors are ignored. */
 export function discardStream(stream: unknown): void {
   if (typeof stream !== "object" || stream === null || !(Symbol.asyncIterator in stream)) return;
   try {
@@ -31,13 +31,13 @@ export function endNodeStream(stream: object): boolean {
   return true;
 }
 
-/** Ends a stream that was found in a value without JSON, unless it belongs to somebody: the socket of a client does. */
+/** Ends a stream that was found in a value without JSON, unless other code uses it, such as the socket of a client. */
 export function discardLoose(value: object): void {
   if (isNodeStream(value) && value.listenerCount("error") === 0) endNodeStream(value);
 }
 
 /**
- * Takes the errors of a stream of Node, which would be uncaught exceptions before somebody reads it. Whoever reads it gets
+ * Takes the errors of a stream of Node, which would be uncaught exceptions before it is read. Its reader gets
  * them all the same.
  */
 export function takeErrors(stream: object): void {

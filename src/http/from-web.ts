@@ -14,8 +14,8 @@ export function fromWebResponse(web: globalThis.Response): Response {
 }
 
 /**
- * The body, read from now on. It may hold a stream of Node, which cannot be reached: until the first read nobody takes its
- * errors, which end the process, and a cancellation leaves it open.
+ * The body, whose reading begins at once. It may hold a stream of Node, which cannot be reached: until the first read its
+ * errors are not handled and end the process, and a cancellation leaves it open.
  */
 function begun(body: ReadableStream<Uint8Array>): BodyStream {
   const reader = body.getReader();

@@ -21,7 +21,7 @@ export interface SseEvent {
 /**
  * The source of the events. An item that is an object with a key `data` or `comment` is an `SseEvent`, and any other
  * key than those of one is an error; a string is the data of an event; anything else is data sent as JSON. (So a value
- * that has a key `data` of its own is sent as `{ data: value }`.) A function is given a signal that is aborted when the
+ * that has its own key `data` is sent as `{ data: value }`.) A function is given a signal that is aborted when the
  * client leaves.
  */
 export type SseSource = AsyncIterable<unknown> | ((signal: AbortSignal) => AsyncIterable<unknown>);
@@ -209,7 +209,7 @@ export class SseStream implements AsyncIterableIterator<string> {
       this.#iterator ??= open(this.#source, this.#abort.signal);
       this.#iterator.return?.().then(undefined, () => {});
     } catch {
-      // Nobody is left to be told.
+      // The client has left: the error is not reported.
     }
   }
 }

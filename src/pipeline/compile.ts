@@ -134,7 +134,7 @@ function wrapFunction(middleware: MiddlewareFunction, run: Run, onError: OnError
   };
 }
 
-/** Values that middleware of other frameworks returns. Sent as a response, they would tell nobody what is wrong. */
+/** Values that middleware of other frameworks returns. Sent as a response, they would not show what is wrong. */
 function middlewareMistake(isNext: boolean): ValueError {
   const returned = isNext ? "'next' without calling it" : "the request";
   return new ValueError(`a middleware returned ${returned}: write 'return next()' to continue, or return a response`);

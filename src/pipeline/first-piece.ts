@@ -44,7 +44,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string>, Passing
   readonly #body: BodyStream;
   readonly #iterator: AsyncIterator<Uint8Array | string>;
   #first: Promise<Piece> | null;
-  /** Somebody reads the stream, and ends it. */
+  /** A reader has the stream, and ends it. */
   #taken = false;
   #isEnded = false;
 
@@ -80,7 +80,7 @@ class BegunStream implements AsyncIterableIterator<Uint8Array | string>, Passing
     return this;
   }
 
-  /** Ends a stream that was begun and that nobody reads. */
+  /** Ends a stream that was begun and is not read. */
   endUnread(): void {
     if (!this.#taken) stopIterator(this);
   }

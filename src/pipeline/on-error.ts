@@ -17,7 +17,10 @@ export interface ErrorSettings {
   readonly logger: Logger;
 }
 
-/** A circuit is logged when it opens, not for every request that it refuses. An unknown method and a deadline of gRPC are the client's doing. */
+/**
+ * A circuit is logged when it opens, not for every request that it refuses. An unknown method and a deadline of gRPC are the
+ * client's doing.
+ */
 const unlogged: ReadonlySet<string | undefined> = new Set([
   "CIRCUIT_OPEN",
   "NOT_IMPLEMENTED",

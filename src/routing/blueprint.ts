@@ -90,7 +90,7 @@ export function attach(blueprint: unknown, parent: RouteSink): void {
   sink.attach(parent);
 }
 
-/** Routes under a common prefix, with guards, middleware and tags of their own; may hold further blueprints. */
+/** Routes under a common prefix, with their own guards, middleware and tags; may hold further blueprints. */
 export class Blueprint<const Prefix extends string = ""> extends BaseBlueprint<Prefix> {}
 export interface Blueprint<Prefix extends string>
   extends SnakeMembers<BaseBlueprint<Prefix>, "addGuard" | "registerBlueprint", Blueprint<Prefix>> {}

@@ -21,7 +21,7 @@ const ownFields = {
   requestTimeout: option.duration("30s", 0, longestTimer),
   /** The most errors that validation reports for one request; a model looks no further. Default 1000. */
   validateLimit: option(is.integer(1), 1000),
-  /** Time from the signal to stop until the process is gone, whatever clients do. Default 10 seconds. */
+  /** Time from the signal to stop until the process has ended, whatever clients do. Default 10 seconds. */
   shutdownTimeout: option.duration("10s", 0, longestTimer),
   /**
    * Time after the signal to stop in which readiness responds with 503 and all requests are still served, for load balancers
@@ -39,7 +39,7 @@ const ownFields = {
    */
   refuseDeadlyRoutes: option.duration(0, 0, longestTimer),
   /**
-   * After the start, a rejected promise that nobody handles is logged, and the process serves on; with "exit" the process
+   * After the start, a rejected promise that is not handled is logged, and the process serves on; with "exit" the process
    * drains and exits, as after an uncaught exception. Default "log".
    */
   unhandledRejections: option(is.oneOf("log", "exit"), "log"),
@@ -138,7 +138,7 @@ export function planRun(
       workers,
       host,
       maxBodyMemory: given.maxBodyMemory,
-      // Of the options alone: the command line and the environment are there to override them.
+      // Of the options alone: the command line and the environment override them.
       idle: [...runOptions.idle({ ...defaults, ...options }), ...http2Options.idle(http2)],
       ...(given.name !== undefined && { name: given.name }),
     },

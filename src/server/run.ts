@@ -16,7 +16,7 @@ export type { RunningServer };
 let owned = false;
 
 /**
- * Starts the server. The process is the server's from here on: it reads the command line, handles signals, and a start
+ * Starts the server. The process then belongs to the server: it reads the command line, handles signals, and a start
  * that fails is one line on stderr and exit code 1. With `exit: false` the process stays the caller's and the promise
  * rejects.
  */

@@ -116,7 +116,7 @@ export async function listenAt(
     const target = address.path === undefined ? { host: address.host, port: address.port } : { path: address.path };
     server.listen({ ...target, backlog }, () => {
       server.off("error", reject);
-      // A listener's later errors (out of descriptors) must not end the process; it goes on listening.
+      // A listener's later errors (out of descriptors) must not end the process; it continues to listen.
       server.on("error", report);
       const bound = server.address();
       resolve(bound !== null && typeof bound === "object" ? { ...address, port: bound.port } : address);

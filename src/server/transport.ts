@@ -24,7 +24,7 @@ export interface TransportOptions extends ServerLimits {
   readonly onSecureServer?: ((server: TlsServer) => void) | undefined;
   /** Called for each TLS handshake that fails or takes too long. */
   readonly onHandshakeError?: ((error: Error) => void) | undefined;
-  /** Called with errors outside of a handler: a body that throws while it is sent, a fault of our own. */
+  /** Called with errors outside of a handler: a body that throws while it is sent, an internal fault. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Called for each request that is refused before the application sees it, or in place of its response. */
   readonly onRefusal?: ((error: HttpError) => void) | undefined;

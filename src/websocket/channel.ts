@@ -27,7 +27,7 @@ export interface ChannelLimits extends SendLimits {
   readonly messageBurst: number | undefined;
 }
 
-/** The end of a WebSocket. Without a close frame of the peer the code is 1006, with a reason of our own. */
+/** The end of a WebSocket. Without a close frame of the peer the code is 1006, with our own reason. */
 export interface CloseInfo {
   readonly code: number;
   readonly reason: string;
@@ -125,7 +125,7 @@ class BaseChannel implements AsyncIterable<Message> {
 
   /**
    * Sends a text message. The promise resolves when the system has taken the data, so that a sender that awaits it is
-   * no faster than the peer. It rejects if the peer has gone. It need not be awaited.
+   * no faster than the peer. It rejects if the peer has disconnected. It need not be awaited.
    */
   sendText(text: string): Promise<void> {
     if (typeof text !== "string") throw new ValueError(`sendText takes a string, not ${show(text)}`);

@@ -99,7 +99,7 @@ const deflateOptions = {
   zlibInflateOptions: { chunkSize: 10 * 1024 },
 };
 
-/** The handshake; null when the client has gone, or `ws` refused what it wants of an extension. */
+/** The handshake; null when the client has disconnected, or `ws` refused what it wants of an extension. */
 function open(server: RawServer, request: UpgradeRequest, duplex: Duplex, head: Buffer): RawSocket | null {
   let raw: RawSocket | null = null;
   server.handleUpgrade(request, duplex, head, (opened) => {

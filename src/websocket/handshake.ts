@@ -11,7 +11,7 @@ const keyPattern = /^[+/0-9A-Za-z]{21}[AQgw]==$/;
 
 /**
  * Checks an opening handshake (RFC 6455 section 4.2.1) and returns the header fields for `ws`. Not all of them: `ws`
- * also accepts the draft version 8, and chooses a subprotocol that nobody named.
+ * also accepts the draft version 8, and chooses a subprotocol that the route does not name.
  */
 export function checkHandshake(request: Request, settings: SocketSettings): Record<string, string> {
   const { source } = request;

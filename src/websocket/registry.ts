@@ -31,7 +31,7 @@ export class WebSocketRegistry {
 
   /**
    * Closes every socket; one whose peer has not replied after `grace` seconds is terminated. Resolves when all are
-   * closed and their handlers have returned, or the time is up. New sockets are refused from now on.
+   * closed and their handlers have returned, or the time is up. New sockets are refused.
    */
   async closeAll(code: number = 1001, reason: string = "", grace: number = 2): Promise<void> {
     checkClose(code, reason);

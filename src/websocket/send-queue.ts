@@ -9,7 +9,7 @@ import { OPEN, type RawSocket } from "./ws.js";
 const overhead = 128;
 /** The multiple of the limit that may wait, if sends are not awaited, before the peer is given up. */
 const maxOver = 4;
-/** Waiting bytes up to which nobody is told. */
+/** Waiting bytes up to which `waits` is not called. */
 const minTold = 64 * 1024;
 
 export interface SendLimits {
@@ -76,7 +76,7 @@ export class SendQueue {
 
   #send(data: string | Uint8Array): Promise<void> {
     const raw = this.raw;
-    // A message that the system took at once needs no promise of its own.
+    // A message that the system took at once needs no separate promise.
     if (raw.trySend?.(data, this.#done)) return taken;
     const cost = data.length + overhead;
     this.#waiting += cost;
@@ -127,7 +127,7 @@ export class SendQueue {
       this.#timer?.refresh();
       return;
     }
-    // If the process was suspended, the messages that the peer took meanwhile are counted before this callback.
+    // If the process was suspended, the messages that the peer took in between are counted before this callback.
     setImmediate(() => {
       if (this.#timer && sent === this.sent) this.giveUp("the peer does not take what it is sent");
     });

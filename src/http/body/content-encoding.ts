@@ -33,8 +33,8 @@ export function decompressRules(given: boolean | DecompressOptions | undefined):
 }
 
 /**
- * The coding of a body, or null if it has none. Throws 415 for a coding that is not accepted, and for several: nobody
- * needs them, and each multiplies the size of a bomb.
+ * The coding of a body, or null if it has none. Throws 415 for a coding that is not accepted, and for several: clients do not
+ * need them, and each multiplies the size of a bomb.
  */
 export function bodyCoding(source: RequestSource, rules: DecompressRules | null): BodyCoding | null {
   const header = source.header("content-encoding");

@@ -34,7 +34,7 @@ export async function openFile(file: FileBody): Promise<OpenFile> {
   }
 }
 
-// Without O_NONBLOCK opening a FIFO waits for a writer, perhaps forever. On a regular file it has no effect.
+// Without O_NONBLOCK opening a FIFO waits for a writer, perhaps without end. On a regular file it has no effect.
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 async function openHandle(file: FileBody): Promise<FileHandle> {

@@ -58,7 +58,7 @@ export function findPromises(value: unknown): Unsettled {
   return unsettledIn(value, false);
 }
 
-/** Each as soon as it is there: a promise inside of its value can be rejected while the others are awaited. */
+/** Each as soon as it resolves: a promise inside of its value can be rejected while the others are awaited. */
 export async function settleAll(
   pending: readonly Pending[],
   settled: (value: PromiseLike<unknown>) => unknown = (value) => value,
@@ -66,7 +66,7 @@ export async function settleAll(
   await Promise.all(pending.map(async (each) => settleAll(each.settle(await settled(each.value)), settled)));
 }
 
-/** Takes the promises of a value that is not sent: a rejection that nobody looks at ends the process. */
+/** Takes the promises of a value that is not sent: an unhandled rejection ends the process. */
 export function ignorePromises(pending: readonly Pending[]): void {
   for (const { value } of pending) if (value instanceof Promise) value.then(ignorePromisesIn, () => {});
 }
@@ -120,7 +120,7 @@ function holdsPlain(value: object, depth: number): boolean {
     return (value as { toJSON?: unknown }).toJSON === Date.prototype.toJSON;
   }
   if (depth === 0) return false;
-  // A `toJSON` or `then` of its own is a function among its values.
+  // Its own `toJSON` or `then` is a function among its values.
   for (const key in value) if (!isPlain((value as Holder)[key], depth - 1)) return false;
   return true;
 }
@@ -301,7 +301,7 @@ function isReference(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** Objects with properties of their own that are not meant for a client. */
+/** Objects with own properties that are not meant for a client. */
 function isWithoutJson(value: object): boolean {
   return (
     value instanceof Error || ArrayBuffer.isView(value) || Symbol.asyncIterator in value || toResponseSymbol in value

@@ -32,7 +32,7 @@ export class ScalarRuns {
   /** For each of `ends`, the first place behind the last search. */
   readonly #places: number[] = [];
 
-  /** The end of the run from here on: behind a comma, or `start` if it is short. */
+  /** The end of the run at `start`: behind a comma, or `start` if it is short. */
   endOf(bytes: Uint8Array, characters: string, start: number): number {
     let end = characters.length;
     for (let i = 0; i < ends.length && end - start >= shortRun; i++) {

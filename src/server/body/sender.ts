@@ -18,7 +18,7 @@ export interface SenderHost {
 
 /** Sends a body in parts, each when the client has taken the one before. */
 export interface BodySender {
-  /** Sends the head, and with it the part of the body that is there at once. */
+  /** Sends the head, and with it the part of the body that is ready at once. */
   start(): void;
   /** The socket has room again. */
   drained(): void;

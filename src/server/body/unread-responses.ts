@@ -182,7 +182,7 @@ function holdsAny({ bytes, texts, buffers }: Waiting): boolean {
   return bytes > 0 || texts > 0 || buffers.length > 0;
 }
 
-/** Takes the bytes that wait for a client of another protocol. Those of a destroyed socket wait for nobody. */
+/** Takes the bytes that wait for a client of another protocol. Those of a destroyed socket do not count. */
 export function countFor(
   socket: UnreadClient & { readonly destroyed?: boolean },
   unread: UnreadResponses,

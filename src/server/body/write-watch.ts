@@ -19,7 +19,7 @@ export class WriteWatch implements BodyHolder {
     this.#unread = unread;
   }
 
-  /** To be called when the client is behind, and when it has caught up. The bytes of a destroyed socket wait for nobody. */
+  /** To be called when the client is behind, and when it has caught up. The bytes of a destroyed socket do not count. */
   count(): void {
     this.#unread.set(this.#socket, this.#socket.destroyed ? 0 : this.#socket.writableLength);
   }

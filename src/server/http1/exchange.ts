@@ -54,7 +54,7 @@ export class Exchange {
     return this.#request;
   }
 
-  /** Gives the request to the application, and sends the response if it is there at once. */
+  /** Gives the request to the application, and sends the response if it is ready at once. */
   start(request: Request): void {
     this.#request = request;
     let result: Response | Promise<Response>;

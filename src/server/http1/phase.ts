@@ -6,7 +6,7 @@
  *     IDLE ───┘              │         └─> IDLE or BEHIND <─┘
  *                            └─> UPGRADING ─> CLOSED
  *
- * From every phase a connection can go to LINGERING (an orderly end) and to CLOSED (the socket is gone).
+ * From every phase a connection can go to LINGERING (an orderly end) and to CLOSED (the socket is closed).
  * test/server/http1/connection.test.ts checks the invariants of each phase after every event.
  */
 export type Phase = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;

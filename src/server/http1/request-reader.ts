@@ -72,7 +72,7 @@ export abstract class RequestReader implements BodyHost, Peer {
 
   // Called by the socket.
 
-  /** Takes the bytes from `start` to `end`. They belong to the connection from here on, unless the socket lends them. */
+  /** Takes the bytes from `start` to `end`. They then belong to the connection, unless the socket lends them. */
   received(bytes: Buffer, start: number, end: number): void {
     if (this.phase >= UPGRADING) {
       this.since = this.host.clock.tick;
@@ -173,7 +173,7 @@ export abstract class RequestReader implements BodyHost, Peer {
     if (bytes !== null) this.#run(bytes, start, end, false);
   }
 
-  /** Goes on with the bytes that were held, when the reason to hold them may be gone. */
+  /** Continues with the bytes that were held, when the reason to hold them may have ended. */
   protected advance(): void {
     if (this.phase === IDLE) {
       this.since = this.host.clock.tick;

@@ -108,7 +108,7 @@ export class Http1Transport extends BaseTransport implements Transport, Connecti
     upgrade(socket, head, countFor(socket, this.unread));
   }
 
-  /** The listener goes on counting the connection. */
+  /** The listener continues to count the connection. */
   #handOverDirectly(connection: Connection, head: Buffer, upgrade: NonNullable<UpgradeCallback["direct"]>): void {
     const { socket } = connection;
     const receiver = upgrade(socket as unknown as DirectSocket, countFor(socket, this.unread));

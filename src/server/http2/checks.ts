@@ -72,7 +72,7 @@ function fieldsOf(raw: readonly string[]): number {
 
 /**
  * `:authority`, or the Host field of a request that was translated from HTTP/1.1. Undefined if there is none, or if both
- * are there and differ: two readers could route the request differently (RFC 9113 section 8.3.1).
+ * exist and differ: two readers could route the request differently (RFC 9113 section 8.3.1).
  */
 function authorityOf({ ":authority": given, host }: IncomingHttpHeaders, scheme: string): string | undefined {
   if (given === undefined || host === undefined) return given ?? host;

@@ -287,7 +287,7 @@ export class Http2Connection implements ExchangeOwner {
       ...this.peer,
       rawHeaders,
       bodyMemory: this.#host.bodyMemory,
-      // Other protocols send small messages, each in a frame of its own.
+      // Other protocols send small messages, each in its own frame.
       received: (bytes) => this.#traffic.used(bytes + frameHead),
     };
   }

@@ -233,7 +233,7 @@ export class Http2Exchange extends StreamExchange<ExchangeOwner> {
     stream.on("aborted", () => this.#lost());
   }
 
-  /** Runs a request that waited, unless it was refused meanwhile. */
+  /** Runs a request that waited, unless it was refused in between. */
   #goOn(): void {
     const begin = this.#waiting;
     if (begin === null || this.responded || this.over) return;

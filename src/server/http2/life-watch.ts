@@ -9,8 +9,8 @@ const pingFrame = 17;
 
 /**
  * Asks the client of a connection with open streams for a sign of life, with a PING. Without one the streams of a client
- * that is gone would run on. So would those of a client that breaks the protocol: nghttp2 tells the client (GOAWAY), from
- * then on reads and sends nothing, not even that the client leaves, and does not tell Node of it. The PING shows it: it does
+ * that has disappeared would run on. So would those of a client that breaks the protocol: nghttp2 tells the client (GOAWAY),
+ * then reads and sends nothing, not even that the client leaves, and does not tell Node of it. The PING shows it: it does
  * not leave, though nothing is in its way. So the next tick after bytes have arrived asks.
  */
 export class LifeWatch {

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { DirectReceiver, DirectSocket, UpgradeCallback } from "../../http/source.js";
 
-/** Bytes before the payload of a frame. Other protocols send small messages, each in a frame of its own. */
+/** Bytes before the payload of a frame. Other protocols send small messages, each in its own frame. */
 const frameHead = 9;
 
 /** The connection, as far as such a socket uses it. */

@@ -12,7 +12,7 @@ import { defaultHttp2, type Http2Fields } from "./fields.js";
 import { sniff } from "./sniff.js";
 import type { Http2StreamHandlers } from "./streams.js";
 
-/** HTTP/2 on node:http2, and HTTP/1.1 of our own on the same port: chosen by ALPN with TLS, by the first bytes without. */
+/** HTTP/2 on node:http2, and our own HTTP/1.1 on the same port: chosen by ALPN with TLS, by the first bytes without. */
 export const createHttp2Transport: TransportFactory = (dispatch, options) => new Http2Transport(dispatch, options);
 
 class Http2Transport extends BaseTransport implements Transport, ConnectionHost {

@@ -44,7 +44,7 @@ export function createRequestListener(
 export interface UpgradeOwner extends WriterContext {
   readonly dispatch: ExchangeOwner["dispatch"];
   report(error: unknown): void;
-  /** The socket speaks another protocol from now on. */
+  /** The socket now speaks another protocol. */
   upgraded(socket: Duplex): void;
 }
 

@@ -32,7 +32,7 @@ export async function serveProcess(target: RunTarget, plan: RunPlan, link: Paren
     ending = true;
     void watching.then((watchdog) => watchdog?.stopping());
     void link?.send({ stoa: "leaving", told: why !== "crashed" });
-    // Until then it serves: if all workers drained at once, nobody would listen.
+    // Until then it serves: if all workers drained at once, no worker would listen.
     if (why === "crashed" && link?.role === "worker") await link.replaced(replacementTimeout);
     if (why === "told" && link?.role !== "reload" && plan.drainDelay > 0) {
       target.announceDrain?.();

@@ -56,7 +56,7 @@ export function onParentSignal(callback: () => void): () => void {
 
 /**
  * Calls back for SIGHUP, by which operators ask services to read their files again. In a terminal SIGHUP says that the
- * terminal is gone, and ends the process as usual. Returns a function that removes the listener.
+ * terminal was closed, and ends the process as usual. Returns a function that removes the listener.
  */
 export function onHangup(callback: () => void): () => void {
   if (process.stdout.isTTY) return () => {};

@@ -1,6 +1,6 @@
 /**
  * Notices workers from which nothing was heard for too long. Time is counted in ticks of the caller's own event loop, so
- * that a supervisor that was stopped or blocked itself accuses nobody.
+ * that a supervisor that was stopped or blocked itself accuses no worker.
  */
 export class Silence<Worker> {
   readonly #ticks = new Map<Worker, number>();

@@ -8,7 +8,7 @@ export function silentWorkers(): readonly number[] {
   return silent;
 }
 
-/** Listens to the supervisor. Called once at start by those who use `silentWorkers`. */
+/** Listens to the supervisor. Called once at start by code that uses `silentWorkers`. */
 export function listenForSilentWorkers(): void {
   if (listening) return;
   listening = true;

@@ -24,7 +24,7 @@ import { onStuckReport, reportDescriptor, type StuckReport, workerStdio } from "
 import { startWatchdog, watchPeriod } from "./watchdog.js";
 import { refusedTopic, silentTopic, ticketKeysTopic } from "./worker-channel.js";
 
-/** The node:cluster of a process manager has made this process a worker: it must not have workers of its own. */
+/** The node:cluster of a process manager has made this process a worker: it must not have its own workers. */
 export function isForeignWorker(): boolean {
   return cluster.isWorker;
 }
@@ -264,7 +264,7 @@ class Supervisor {
     if (this.#stopping && this.#charges.size === 0) this.#emptied.resolve();
   }
 
-  /** Starts another worker after `wait` milliseconds, unless the supervisor is told to stop meanwhile. */
+  /** Starts another worker after `wait` milliseconds, unless the supervisor is told to stop before that. */
   #replace(charge: Charge, how: string, wait = 0): void {
     if (charge.replaced || this.#stopping) return;
     // One that was to take the place of a worker which still serves: that one stays.

@@ -48,7 +48,7 @@ setInterval(() => {
 
 /**
  * Hears the signals to stop beside the main thread. One that came before the main thread gave up its listeners would be lost
- * with them: it is left to them, and the process has its usual time to stop from then on. node has no public way to hear a
+ * with them: it is left to them, and the process then has its usual time to stop. node has no public way to hear a
  * signal in a thread; where this one is missing, such a signal is lost.
  */
 function listen() {

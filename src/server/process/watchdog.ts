@@ -21,9 +21,9 @@ export interface WatchdogOptions {
 }
 
 export interface Watchdog {
-  /** The limit holds from here on: a start may take its time. */
+  /** Makes the limit apply: before this, a start may take long. */
   arm(): void;
-  /** The process begins to end. If it is stuck meanwhile, it is killed. */
+  /** The process begins to end. If it gets stuck, it is killed. */
   stopping(): void;
   stop(): void;
 }

@@ -24,7 +24,7 @@ const certificateFields = {
 };
 
 const clientFields = {
-  // Without authorities of its own, Node would accept the certificates of all public authorities.
+  // Without its own authorities, Node would accept the certificates of all public authorities.
   /** The authorities whose certificates clients must have. */
   ca: option.required(isPem),
   /** False if clients may connect without one; see `request.clientCertificate`. Default true. */

@@ -153,7 +153,7 @@ export class Link implements SupervisorLink {
       const now = performance.now();
       const failed = this.#fail(({ deadline }) => deadline <= now, "the supervisor has not replied in time");
       if (failed > 0) this.#responsive = false;
-      // Services send nothing meanwhile: without a question nothing would be heard.
+      // Services send nothing during that time: without a request no reply would come.
       if (!this.#responsive && this.#pending.size === 0) this.request("", null, () => {});
       if (this.#pending.size > 0) this.#watch();
     });

@@ -1,6 +1,6 @@
 /**
  * The messages between a worker and its supervisor about shared state. They travel as JSON over the channel that
- * node:cluster has anyway, many in one frame. A Unix socket of our own was measured: with a frame for each turn of the
+ * node:cluster has anyway, many in one frame. A separate Unix socket was measured: with a frame for each turn of the
  * event loop it costs the same (3 microseconds for each of ten messages in a frame, on either side).
  */
 
@@ -9,7 +9,7 @@ export type WorkerMessage =
   | readonly [id: number, service: string, data: unknown]
   | readonly [question: number, answer: unknown];
 
-/** From the supervisor: the reply to a request, or, with an identifier of 0 or below, a message or a question of its own. */
+/** From the supervisor: the reply to a request, or, with an identifier of 0 or below, its own message or question. */
 export type SupervisorMessage =
   | readonly [id: number, isFine: 0 | 1, value: unknown]
   | readonly [question: number, service: string, data: unknown];
