@@ -14,7 +14,7 @@ import { legible, shown } from "./names.js";
 
 /**
  * The same schema with types, defaults, checks and conditions as PostgreSQL writes them. The tables are created, empty
- * and without foreign keys, in schemas of their own and read back, in a transaction that is rolled back: nobody else
+ * and without foreign keys, in separate schemas and read back, in a transaction that is rolled back: no other session
  * sees them, nothing else is locked.
  */
 export async function normalizeState(state: SchemaState, db: Queries): Promise<SchemaState> {

@@ -74,7 +74,7 @@ const passes: readonly Pass[] = [
   toState(addParts),
   // New tables refer to tables that have reached their new columns and keys.
   toState(createTables),
-  // All tables are there, and so is all that a foreign key refers to.
+  // All tables exist, and so does all that a foreign key refers to.
   toState(addForeignKeys),
   // Data is dropped last, when nothing refers to it: columns, then tables, then the enums of both.
   toState(dropColumns),

@@ -75,7 +75,7 @@ async function oneByOne(session: Session, { planned, options, comeHome }: Run): 
         await run(tx);
       });
     } else {
-      // A statement that builds an index concurrently blocks nobody, so it may wait for its locks without a timeout.
+      // A statement that builds an index concurrently blocks no other session, so it may wait for its locks without a timeout.
       await run(session);
     }
   }

@@ -15,7 +15,7 @@ export interface History {
   /** For unfinished migrations, the number of operations in effect. */
   readonly unfinished: ReadonlyMap<string, number>;
   readonly drift: readonly Drift[];
-  /** Records of replaced migrations whose files are gone. */
+  /** Records of replaced migrations whose files no longer exist. */
   readonly leftover: readonly string[];
 }
 

@@ -15,7 +15,7 @@ export function has(record: Named<unknown> | undefined, name: string): boolean {
   return record !== undefined && Object.hasOwn(record, name);
 }
 
-/** The record with a value under a name, or without the name; a name that is there keeps its place. */
+/** The record with a value under a name, or without the name; an existing name keeps its place. */
 export function put<T>(record: Named<T> | undefined, name: string, value: T | undefined): Named<T> {
   if (value !== undefined) return { ...record, [name]: value };
   return Object.fromEntries(Object.entries(record ?? {}).filter(([each]) => each !== name));

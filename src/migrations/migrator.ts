@@ -168,7 +168,7 @@ export class Migrator {
   }
 
   /**
-   * Runs a function while nobody else migrates this database. Does not run it if a check shows that there is nothing to
+   * Runs a function while no other process migrates this database. Does not run it if a check shows that there is nothing to
    * do.
    */
   #locked(

@@ -18,7 +18,10 @@ export interface Operation {
   up(before: SchemaState): readonly Step[];
   /** Undefined: it cannot be undone. */
   down(before: SchemaState): readonly Step[] | undefined;
-  /** The call that makes it, for the file that is written: `["addColumn", "books", "year", { type: "integer" }]`. Functions cannot be written. */
+  /**
+   * The call that makes it, for the file that is written: `["addColumn", "books", "year", { type: "integer" }]`. Functions
+   * cannot be written.
+   */
   readonly source: readonly [name: string, ...args: unknown[]];
 }
 

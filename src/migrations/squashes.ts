@@ -3,7 +3,7 @@ import type { Migration } from "./operation.js";
 
 /** The migrations that count for a database with a given history. */
 export interface Chosen {
-  /** Squashed ones name all that they replace, what they replace through another squashed one included. */
+  /** `replaces` of a squashed migration has all names that it replaces, directly or through another squashed migration. */
   readonly active: readonly Migration[];
   /** Squashed migrations that are applied only because all that they replace is: they are not recorded yet. */
   readonly adopted: readonly Migration[];
@@ -11,7 +11,7 @@ export interface Chosen {
    * The names that replace a name in `dependsOn`: a squashed migration for those it replaces, or the other way round.
    */
   standsFor(name: string): readonly string[];
-  /** Names that an active squashed migration replaces, those that it replaces through another one included. */
+  /** Names that an active squashed migration replaces, directly or through another one. */
   readonly replaced: ReadonlySet<string>;
 }
 

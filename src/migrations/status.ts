@@ -16,7 +16,7 @@ export interface MigrationStatus {
   readonly replaces: readonly string[];
 }
 
-/** Every migration with what the database has of it, in the order in which they are applied; missing ones come last. */
+/** All migrations with their state in the database, in the order in which they are applied; missing ones come last. */
 export function statusOf({ graph, records, applied, unfinished, drift }: History): MigrationStatus[] {
   const has = new Set(applied.map(({ name }) => name));
   const changed = new Set(drift.filter(({ kind }) => kind === "changed").map(({ name }) => name));

@@ -8,7 +8,7 @@ export function keyText(value: unknown): string | null {
   return value instanceof Uint8Array ? value.join() : String(value);
 }
 
-/** True if two values of a key are the same. A null is the same as nothing; objects without a text of their own are not compared. */
+/** True if two values of a key are the same. A null is the same as nothing; objects without their own text are not compared. */
 export function isSameKey(a: unknown, b: unknown): boolean {
   if (a === null || a === undefined) return false;
   if (a === b) return true;

@@ -8,7 +8,7 @@ import { type Journal, tablesThatStay } from "./journal.js";
 import type { Asker } from "./questions.js";
 
 /**
- * Drops computed columns that are gone, and those that change together with a column they are computed from. No data is
+ * Drops computed columns that were removed, and those that change together with a column they are computed from. No data is
  * lost. They would block changes to the columns that they are computed from.
  */
 export function dropComputedColumns(journal: Journal, to: SchemaState): void {
@@ -32,7 +32,7 @@ export function dropComputedColumns(journal: Journal, to: SchemaState): void {
 
 /**
  * Adds and alters columns. Columns that are no longer computed come first, because they would block changes to their
- * source columns. Computed columns come last, when their source columns are there.
+ * source columns. Computed columns come last, when their source columns exist.
  */
 export function changeColumns(journal: Journal, to: SchemaState, ask: Asker): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
@@ -79,7 +79,7 @@ export function dropColumns(journal: Journal, to: SchemaState, ask: Asker): void
   }
 }
 
-/** True if rows that are there need a value for a column that is added. */
+/** True if existing rows need a value for a column that is added. */
 function needsValue(column: ColumnState): boolean {
   return !column.nullable && column.default === undefined && !column.identity && column.generated === undefined;
 }
@@ -106,7 +106,7 @@ function alterColumn(
   journal.add(op.alterColumn(table, name, changesOf(from, to), fill === undefined ? {} : { fill }));
 }
 
-/** The properties that differ; null for one that is gone. */
+/** The properties that differ; null for one that was removed. */
 function changesOf(from: ColumnState, to: ColumnState): ColumnChanges {
   const text = <K extends "default" | "generated" | "collation" | "comment">(key: K) =>
     from[key] === to[key] ? {} : { [key]: to[key] ?? null };

@@ -7,7 +7,7 @@ import { op } from "../operations.js";
 import type { Journal } from "./journal.js";
 import { isReused } from "./parts.js";
 
-/** Drops the foreign keys that are gone or different, and those that stand in the way of other changes. */
+/** Drops the foreign keys that were removed or changed, and those that stand in the way of other changes. */
 export function dropForeignKeys(journal: Journal, to: SchemaState): void {
   const before = journal.state;
   for (const [name, table] of Object.entries(before.tables)) {
@@ -48,7 +48,7 @@ function goesByItself(
 
 /**
  * True if a column at either end, or the key that it refers to, changes so that PostgreSQL would refuse the change
- * while the foreign key is there.
+ * while the foreign key exists.
  */
 function isInTheWay(before: SchemaState, to: SchemaState, name: string, foreignKey: ForeignKeyState): boolean {
   const old = own(before.tables, foreignKey.table);

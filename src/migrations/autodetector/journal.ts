@@ -24,7 +24,7 @@ export function journalFrom(from: SchemaState): Journal {
   };
 }
 
-/** The tables that are there before and after the changes, with both of their states. */
+/** The tables that exist before and after the changes, with both of their states. */
 export function tablesThatStay(
   journal: Journal,
   to: SchemaState,

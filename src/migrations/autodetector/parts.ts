@@ -5,7 +5,7 @@ import { missingOf, withoutColumn } from "../operations/restore.js";
 import { op } from "../operations.js";
 import { type Journal, tablesThatStay } from "./journal.js";
 
-/** Drops unique constraints, checks and indexes that are gone or different, unless they go with a column. */
+/** Drops unique constraints, checks and indexes that were removed or changed, unless they go with a column. */
 export function dropParts(journal: Journal, to: SchemaState): void {
   for (const { name, table, wanted } of tablesThatStay(journal, to)) {
     const rest = withoutDropped(name, table, wanted);

@@ -17,7 +17,7 @@ export function createTables(journal: Journal, to: SchemaState): void {
   }
 }
 
-/** Drops the tables that are gone, each before those it refers to; foreign keys that form a circle go first. */
+/** Drops the tables that were removed, each before those it refers to; foreign keys that form a circle go first. */
 export function dropTables(journal: Journal, to: SchemaState): void {
   const names = Object.keys(journal.state.tables).filter((name) => !has(to.tables, name));
   const order = afterTargets(names, journal.state).reverse();

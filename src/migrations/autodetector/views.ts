@@ -7,7 +7,7 @@ import { op } from "../operations.js";
 import type { Journal } from "./journal.js";
 
 /**
- * Drops the views that are gone or different, and those that read a table which PostgreSQL would not let change under them. A
+ * Drops the views that were removed or changed, and those that read a table which PostgreSQL would not let change under them. A
  * view goes before those that it reads. The views that stay are created again at the end.
  */
 export function dropViews(journal: Journal, to: SchemaState): void {

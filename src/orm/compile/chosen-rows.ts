@@ -9,7 +9,7 @@ export function isLimited({ limit, offset }: Query): boolean {
 /**
  * The query for a call after a limit, an offset or `distinct("field")`. These choose rows by the order of the query, so
  * that a later order or condition in the same SELECT would choose other ones. The rows become a subquery, and are found
- * by their primary key. Rows without a key of their own are refused.
+ * by their primary key. Rows without their own key are refused.
  */
 export function onChosenRows(query: Query, call: string): Query {
   if (!isLimited(query) && typeof query.distinct === "boolean") return query;

@@ -165,7 +165,7 @@ export interface Subquery<out Row = unknown, out Outer extends string = string> 
 /** The type of an expression's result. */
 export type ResultOf<E> = E extends { readonly [result]: infer T } ? T : never;
 
-/** An expression that fits a value of type `T` of the model: the fields that it reads exist, and a field has a type that can be compared. */
+/** An expression that fits a value of type `T`: the model has the fields that it reads, and their types can be compared. */
 export interface Fitting<Fields extends string, Names extends string, Keys extends string>
   extends Uses<Names, { readonly keys: Keys }> {
   readonly [field]: Fields;

@@ -166,7 +166,10 @@ export function outer<const Path extends string>(path: Path): OuterField<Path> {
   return new Expression({ type: "outer", path: checkPath(path) }) as OuterField<Path>;
 }
 
-/** The value of a queryset with one column and at most one row: `subquery(Book.objects.filter({ author: outer("id") }).values("title").limit(1))`. */
+/**
+ * The value of a queryset with one column and at most one row:
+ * `subquery(Book.objects.filter({ author: outer("id") }).values("title").limit(1))`.
+ */
 export function subquery<Row, const P extends string>(of: Subquery<Row, P>): Expression<Single<Row> | null, P>;
 export function subquery<T>(of: Subquery): Expression<T | null>;
 export function subquery(of: Subquery): Expression<unknown> {

@@ -79,7 +79,10 @@ export const field = {
     options?: Exact<O, NumberOptions<number>>,
   ): ManualColumn<number, number, O, "float"> => column(columnTypes.float, read.ofNumber("field.float", options)),
 
-  /** An exact decimal with `precision` digits, `scale` of them after the point. Its values are strings, because numbers would be rounded. */
+  /**
+   * An exact decimal with `precision` digits, `scale` of them after the point. Its values are strings, because numbers would
+   * be rounded.
+   */
   decimal: <const O extends DecimalOptions = None>(
     options?: Exact<O, DecimalOptions>,
   ): ManualColumn<string, string | number | bigint, O, "decimal"> => {

@@ -96,7 +96,7 @@ function valid(validate: NonNullable<Rules["validate"]>): Rule {
     const problem: unknown = validate(value);
     if (problem === undefined) return undefined;
     if (typeof problem === "string") return new Refusal("value_error", problem);
-    // Its rejection has nobody else who hears of it.
+    // No other code handles its rejection.
     if (isPromise(problem)) asPromise(problem).catch(() => {});
     throw new ValueError(`'validate' returns what is wrong as text, or undefined, not ${show(problem)}`);
   };

@@ -182,7 +182,10 @@ function relationNamed(instance: object, name: string): RelationMeta {
   return relation;
 }
 
-/** Defines a property that returns the loaded relation, or an object that loads it. It is on the prototype: instances hold only their columns. */
+/**
+ * Defines a property that returns the loaded relation, or an object that loads it. It is on the prototype: instances hold
+ * only their columns.
+ */
 function defineRelation(prototype: object, name: string): void {
   Object.defineProperty(prototype, name, {
     configurable: true,

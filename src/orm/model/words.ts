@@ -2,7 +2,10 @@ import { capitalized } from "../../kit/names.js";
 
 /** English words in the names of tables and columns. */
 
-/** The words of a name in lower case: the same two for `created_at`, `createdAt` and `Created At`. Marks on letters are removed, other letters outside ASCII are dropped. */
+/**
+ * The words of a name in lower case: the same two for `created_at`, `createdAt` and `Created At`. Marks on letters are
+ * removed, other letters outside ASCII are dropped.
+ */
 export function wordsOf(name: string): string[] {
   return name
     .normalize("NFKD")

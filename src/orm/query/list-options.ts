@@ -24,7 +24,7 @@ export function listOptions(model: { readonly meta: ModelMeta }, options?: ListO
     response: { [jsonSchemaSymbol]: () => listSchema(model.meta, settings) },
     responses: { 400: "A parameter is not valid." },
     openapi: {
-      // Models may refer to each other before all of them are there, so this waits until the document is made.
+      // Models may refer to each other before all of them exist, so this waits until the document is made.
       get parameters() {
         return parametersOf(model.meta, settings);
       },

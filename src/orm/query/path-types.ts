@@ -45,7 +45,7 @@ export interface SeveralFields {
   readonly "stands for several fields": never;
 }
 
-/** Related rows with a composite key: they can be counted, but have no value of their own. */
+/** Related rows with a composite key: they can be counted, but have no value themselves. */
 interface RowsWithSeveralKeys {
   readonly "rows with a composite key": never;
 }

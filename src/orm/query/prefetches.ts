@@ -1,4 +1,4 @@
-/** Relations that are loaded with a query of their own. */
+/** Relations that are loaded with a separate query. */
 
 import { noField, splitPath } from "../compile/scope.js";
 import { FieldError } from "../errors.js";

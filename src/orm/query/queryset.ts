@@ -46,7 +46,7 @@ import { WritableRows } from "./writable-rows.js";
  */
 export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<M, Row, A> {
   /**
-   * The rows of a model, as a queryset class of your own: `static override get objects() { return BookSet.of(Book); }`. Methods of
+   * The rows of a model, as your own queryset class: `static override get objects() { return BookSet.of(Book); }`. Methods of
    * that class can be called on every queryset that is made from it.
    */
   static of<S>(this: new (query: Query) => S, model: { readonly meta: ModelMeta }): S {
@@ -175,7 +175,10 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return this.with(build.values(this.query, [field] as unknown as readonly string[], "single")) as never;
   }
 
-  /** Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`: `only("title", "author__name")`. */
+  /**
+   * Loads only these fields and the primary key. Fields of related rows can follow `selectRelated` and `prefetchRelated`:
+   * `only("title", "author__name")`.
+   */
   only<const K extends Name>(
     ...fields: readonly ([AnyName] extends [K] ? string : CheckedField<M, Row, K>)[]
   ): Scoped<this, QuerySet<M, Row, A>, QuerySet<M, [AnyName] extends [K] ? Row : Only<M, Row, K & string>, A>> {
@@ -211,7 +214,10 @@ export class QuerySet<out M, out Row = M, out A = unknown> extends WritableRows<
     return this.with(prefetchRelated(this.query, paths as unknown as readonly string[])) as never;
   }
 
-  /** Joins the rows of another queryset without a relation: `innerJoin(stats, { on: { id: "author" }, select: { sold: "n" } })`. There is one row for each pair. */
+  /**
+   * Joins the rows of another queryset without a relation:
+   * `innerJoin(stats, { on: { id: "author" }, select: { sold: "n" } })`. There is one row for each pair.
+   */
   innerJoin<Other, const On extends Pairs, const S extends Pairs = Empty>(
     other: Subquery<Other>,
     join: Joining<M, A, Other, On, S>,

@@ -125,7 +125,10 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
     return (await read.page(this.query, page, pageSize)) as Page<Row>;
   }
 
-  /** Returns the page after (or before) the cursor of another page, in any order: by fields that may be null, by fields of related rows, by computed values. */
+  /**
+   * Returns the page after (or before) the cursor of another page, in any order: by fields that may be null, by fields of
+   * related rows, by computed values.
+   */
   async keyset(options: KeysetOptions): Promise<KeysetPage<Row>> {
     return (await keyset(this.query, keysetOptions.read([options]))) as KeysetPage<Row>;
   }

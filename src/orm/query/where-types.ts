@@ -22,7 +22,10 @@ export interface NoSuchLookup<Name extends string> {
   readonly "no such lookup": Name;
 }
 
-/** The rows of a subquery that can be compared with a value of type `T`: the values themselves, rows of one column, or rows with such a key. */
+/**
+ * The rows of a subquery that can be compared with a value of type `T`: the values themselves, rows of one column, or rows
+ * with such a key.
+ */
 type RowOf<T> = T | null | readonly [T | null] | { readonly [name: string]: T | null } | { readonly pk: T };
 /** Errors name it, so its name says what is accepted. */
 type ValueOrSubquery<T> = T | Subquery<RowOf<T>>;

@@ -57,7 +57,10 @@ export class WritableRows<out M, out Row = M, out A = unknown> extends ReadableR
     return bulk.bulkUpdate(meta, instances as readonly object[], fields, batchSize, db);
   }
 
-  /** Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency when a unique constraint covers the lookups. */
+  /**
+   * Returns the row that matches, or creates one from the lookups and `defaults`: `[row, created]`. Safe under concurrency
+   * when a unique constraint covers the lookups.
+   */
   async getOrCreate<const K extends Name = never, B = Unused>(
     this: this & Stored<M>,
     where: CheckedWhere<M, A, K, B>,

@@ -20,7 +20,7 @@ type Related<M> = M | SavedRow<M> | KeyOf<M>;
 
 /**
  * The related rows of a to-many relation. It is a queryset; awaited without further calls, it loads the rows for all
- * instances of the same query at once. `in out` is what the members say; without it TypeScript 7 compares two sets for ever.
+ * instances of the same query at once. `in out` is what the members say; without it TypeScript 7 compares two sets without end.
  */
 export class RelatedSet<in out M> extends QuerySet<M> {
   readonly #owner: object;

@@ -53,7 +53,7 @@ export async function save(
   home: Queries | null = options.using ?? stateOf(instance).db,
 ): Promise<void> {
   const meta = metaOf(instance);
-  // The transaction of the caller, also if a hook takes so long that the transaction ends meanwhile.
+  // The transaction of the caller, also if a hook takes so long that the transaction ends in between.
   const connection = connectionFor(options.using ?? home);
   // Hooks may change values, and have to find those from before if the transaction runs again.
   keepStates(connection, [instance]);

@@ -1,4 +1,4 @@
-/** Optimistic locking: a row with a version is written only if nobody else has written it since it was read. */
+/** Optimistic locking: a row with a version is written only if it was not changed since it was read. */
 
 import type { Queries } from "../../engines/db/database.js";
 import { StaleError } from "../errors.js";
@@ -23,7 +23,7 @@ export function atVersion(query: Query, instance: object): Query {
   return { ...query, where: [...query.where, { type: "lookup", key: column.attribute, value }] };
 }
 
-/** Throws `StaleError` if the row of a query is there, with another version. */
+/** Throws `StaleError` if the row of a query exists with another version. */
 export async function assertCurrent(query: Query, db: Queries | null): Promise<void> {
   if (versionColumn(query.meta) === undefined || !(await exists({ ...query, db }))) return;
   throw new StaleError(`${query.meta.name} was changed since it was read`);

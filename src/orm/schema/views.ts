@@ -32,7 +32,7 @@ function sourceOf(meta: ModelMeta): string {
     const { text, params } = typeof as === "string" ? { text: as.trim(), params: [] } : as;
     if ([...sqlTokens(text)].some((token) => token.text === ";"))
       throw new ValueError(`the view ${meta.name} takes one SELECT, without a semicolon`);
-    // A line of its own: the text may end with a comment.
+    // A separate line: the text may end with a comment.
     return `${withValues(text, params)}\n) AS source`;
   }
   const given = queryOf(as());

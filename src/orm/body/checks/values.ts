@@ -2,7 +2,7 @@ import type { ColumnType } from "../../meta.js";
 import { ListNumbers } from "../exact-numbers.js";
 import { type BodyTraits, type Check, type ColumnCheck, finiteNumber, nullByte, Refusal } from "../refusal.js";
 
-/** The refusal of null for types that have no message of their own. */
+/** The refusal of null for types without their own message. */
 export const notNull = new Refusal("value_error", "Input should not be null");
 
 /** Any JSON value that PostgreSQL can store. */
