@@ -44,8 +44,8 @@ import type { Keeper } from "../server/run-target.js";
 
 /**
  * All features, once. `App` gains their members, in both spellings. They are prepared and opened in this order and closed
- * in reverse: telemetry first, so that it sees the others open and close; then engines, because they share stores with the others, and migrations right behind the database; the API's documentation last, because it
- * describes the routes that the others add.
+ * in reverse. Telemetry is first: it sees the others open and close. Then come engines, which share stores with the others, and
+ * migrations right behind the database. The API's documentation is last: it describes the routes that the others add.
  */
 export const features = [
   telemetryFeature,

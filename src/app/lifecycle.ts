@@ -10,8 +10,8 @@ export type LifecycleEvent = "startup" | "shutdown";
 export type Hook = () => unknown;
 
 /**
- * The order of start and stop. At start features open, then the startup hooks run, then features begin their work. At stop the shutdown hooks run in
- * reverse, then the opened features close in reverse.
+ * The order of start and stop. At start features open, then the startup hooks run, then features begin their work. At stop
+ * the shutdown hooks run in reverse, then the opened features close in reverse.
  */
 export class Lifecycle {
   readonly #hooks: Record<LifecycleEvent, { hook: Hook; place: Place }[]> = { startup: [], shutdown: [] };
@@ -68,7 +68,7 @@ export class Lifecycle {
     throw new Error(`${call} in a startup hook would never end: it waits for the start, and the start for the hook`);
   }
 
-  /** Readiness fails from now on; nothing else changes yet. */
+  /** Makes readiness fail; nothing else changes yet. */
   announceDrain(): void {
     if (this.#phase === "started") this.#phase = "draining";
   }
@@ -139,7 +139,7 @@ export class Lifecycle {
       }
     } finally {
       this.#insideHook = null;
-      // Otherwise every promise of the application would carry its value from now on.
+      // Otherwise every promise of the application would carry its value permanently.
       inside.disable();
     }
   }

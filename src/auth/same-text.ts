@@ -1,6 +1,6 @@
 import { nodeCrypto } from "../kit/node-modules.js";
 
-/** A random key of this process, so that nobody outside can find texts whose digests have the same beginning. */
+/** A random key of this process, so that no client can find texts whose digests have the same beginning. */
 let processKey: Buffer | undefined;
 
 /** A digest of a text, for comparisons. All digests have the same length. */

@@ -56,7 +56,7 @@ export class Verifications {
     return Promise.resolve(result).finally(end);
   }
 
-  /** The next one keeps the place, so that nobody takes it meanwhile. */
+  /** The next verification keeps the place, so that no other takes it in between. */
   #end(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;

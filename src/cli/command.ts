@@ -40,7 +40,7 @@ export interface CommandGroup {
   readonly commands: CommandTable;
 }
 
-/** Commands by name. A command is loaded when it is called, its summary is there before. */
+/** Commands by name. A command is loaded when it is called, its summary is known before. */
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
 export interface CommandEntry {

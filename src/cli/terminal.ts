@@ -27,7 +27,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, signal: Abort
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     async ask(question, read) {
       const lines = createInterface({ input: stdin, output: stderr });
-      // Ctrl+C and Ctrl+D would otherwise leave the question open forever.
+      // Ctrl+C and Ctrl+D would otherwise leave the question open.
       const left = new AbortController();
       for (const event of ["SIGINT", "close"]) lines.once(event, () => left.abort());
       const either = AbortSignal.any([signal, left.signal]);

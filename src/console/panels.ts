@@ -114,7 +114,7 @@ const retryAfter = 30_000;
 const maxRows = 50;
 const maxText = 500;
 
-/** The panels of one application. A panel is read only while somebody has the page open. */
+/** The panels of one application. A panel is read only while a visitor has the page open. */
 export class LivePanels {
   readonly #panels = new Map<string, ReadPanel>();
   /** Panels that are being read. */

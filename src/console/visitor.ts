@@ -27,7 +27,7 @@ const proxyFields = ["x-forwarded-for", "x-forwarded-host", "forwarded", "x-real
 
 /**
  * Refuses all clients but those of the same machine, except under the hosts that the developer has named. A request of a
- * proxy comes from this machine, whoever sent it, and the address that it was forwarded for may be the client's own
+ * proxy comes from this machine, whichever client sent it, and the address that it was forwarded for may be the client's own
  * invention. An address is absent under `fetch` and for a Unix socket.
  */
 function checkMachine(request: Request, hosts: readonly string[] = []): void {

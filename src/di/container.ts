@@ -139,7 +139,7 @@ function provide(
 
 function disposeAfter(request: Request, made: unknown, { dispose }: Registration): void {
   if (made instanceof Promise) {
-    // A factory that fails has made nothing; whoever asked for it gets the error.
+    // A factory that fails has made nothing; its caller gets the error.
     made.then((value) => disposeAfter(request, value, { dispose } as Registration)).catch(() => {});
     return;
   }

@@ -90,7 +90,7 @@ function describePrimitive(value: unknown): ErrorDescription {
 
 const builtIn = /^(?:|Error|EvalError|RangeError|ReferenceError|SyntaxError|TypeError|URIError|AggregateError)$/;
 
-/** A name that somebody chose, else the class: `class Broken extends Error {}` inherits the name "Error". */
+/** A name that the program chose, else the class: `class Broken extends Error {}` inherits the name "Error". */
 function className(error: object): string {
   const name = read(error, "name");
   const chosen = typeof name === "string" ? name : "";

@@ -23,7 +23,7 @@ export function overloaded(detail?: string): HttpError {
 }
 
 /**
- * The error of a request that cannot be handled because a store or a service is away: 503. While it is away, every request
+ * The error of a request that cannot be handled because a store or a service cannot be reached: 503. During that time, every request
  * gets this error, so the log is paced. The cause has the stack.
  */
 export function unavailable(cause?: unknown): HttpError {

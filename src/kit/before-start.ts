@@ -20,7 +20,7 @@ export function deferredClient<T extends object>(
   };
   return new Proxy(Object.create(null) as T, {
     get(_, member) {
-      // Read by `await` and by those who print a value: no use of the client.
+      // Read by `await` and by code that prints a value: no use of the client.
       if ((typeof member === "symbol" || member === "then") && !isMade(find)) return undefined;
       const client = clientFor(member);
       const value: unknown = Reflect.get(client, member, client);
@@ -36,7 +36,7 @@ export function deferredClient<T extends object>(
   });
 }
 
-/** A client that is looked for in vain may be an error. */
+/** True if the client exists. If it does not, `find` may throw. */
 function isMade(find: () => object | null): boolean {
   try {
     return find() !== null;

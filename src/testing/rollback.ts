@@ -48,7 +48,7 @@ interface Pinnable {
 async function pin(source: TestDatabaseSource): Promise<() => Promise<void>> {
   const database = "database" in source ? source.database : source;
   if (!("pin" in database)) throw new ValueError(`a database or an application is expected, not ${show(source)}`);
-  // Jobs and sagas run in the transaction too: those that have begun before it end before it, and those of the test in it.
+  // Jobs and sagas run in the transaction too. The gate waits for those that run: each begins and ends on one side of it.
   const gate = gateOf(database);
   const held = async <T>(change: () => Promise<T>): Promise<T> => {
     const open = await gate.close();

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./json-schema.js";
 
-/** The limit on nested `$ref` and alternatives: nobody writes deeper ones by hand. */
+/** The limit on nested `$ref` and alternatives: deeper ones are not written by hand. */
 const maxDepth = 16;
 
 type SchemaNode = JsonSchema | boolean;

@@ -112,7 +112,7 @@ class BaseJwtAuth extends SchemeAuth {
   /**
    * A new token in place of a valid one, which is revoked. Within `refreshGrace` seconds it can be refreshed again, so that a
    * client can repeat a request that failed. Later that is reuse: the token was stolen or its successor was, so all its
-   * descendants end. `orig_iat` carries the time of the first token, so that nobody refreshes forever, and `token_family`
+   * descendants end. `orig_iat` carries the time of the first token, which limits refreshing, and `token_family`
    * the id of the first token. Throws 429 for a token that is too young, and for a subject with too many refreshes.
    */
   async refresh(given: string | Request): Promise<string> {
@@ -196,7 +196,7 @@ class BaseJwtAuth extends SchemeAuth {
     const now = Date.now() / 1000;
     const family = familyOf(verified);
     const isFirst = until <= now || (await this.#asked(() => this.revocations.add(verified.id, until, family)));
-    // It has been refreshed: whoever has its successor is logged out too. Within the grace its parent can have made another.
+    // It has been refreshed: its successor is revoked too. Within the grace its parent can have made another.
     const hasSibling = this.#grace.seconds > 0 && typeof verified.claims[familyClaim] === "string";
     if (!isFirst || (hasSibling && until > now)) await this.#endFamily(verified, now);
     // A store of the application need not report it.

@@ -136,7 +136,7 @@ function fromOctets(algorithm: Algorithm, jwk: JsonWebKey): VerificationKey & Si
   return hmacKey(algorithm, secretKey(checkSecret(secret)));
 }
 
-/** Of a set, the key that `keyId` names makes tokens, where its private half is there. */
+/** The key of a set that makes tokens: the one that `keyId` names, if its private half is present. */
 function signingKey(algorithm: Algorithm, usable: Jwks["keys"], keyId: string | undefined): SigningKey | null {
   if (keyId === undefined) return null;
   const jwk = usable.find((candidate) => candidate["kid"] === keyId);

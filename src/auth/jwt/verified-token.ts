@@ -16,7 +16,7 @@ export interface VerifiedToken {
 
 /**
  * A cache of verified tokens by header and payload, so that the same token is not verified again. The signature is
- * compared in constant time here too. Only tokens with a valid signature are cached, so that nobody without one can
+ * compared in constant time here too. Only tokens with a valid signature are cached, so that clients without one cannot
  * evict others.
  */
 export class TokenMemory {

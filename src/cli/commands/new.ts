@@ -41,7 +41,7 @@ Examples:
     await copyTemplate(template, folder, name);
     terminal.print(`created ${name} from the template ${template}`);
     const inFolder = { cwd: folder, env, signal };
-    // In a repository that is there already, the application is a part of it.
+    // In an existing repository, the application is a part of it.
     const needsGit = options.git !== false && (await runTool("git", ["rev-parse"], inFolder)).code !== 0;
     if (needsGit && (await runTool("git", ["init", "--quiet"], inFolder)).code !== 0) {
       terminal.note("no git repository was created: git did not run");

@@ -53,8 +53,8 @@ async function readJson(file: KeptFile): Promise<unknown> {
 }
 
 /**
- * The places where JSON values differ, as lines that begin with - for what only the first has, + for what only the second has
- * and ~ for a value that changed; the place is a JSON Pointer (RFC 6901).
+ * The places where two JSON values differ, one line for each: a sign and a JSON Pointer (RFC 6901). `-`: only the first value
+ * has the place. `+`: only the second has it. `~`: the value changed.
  */
 function differences(before: unknown, after: unknown, at = ""): string[] {
   if (!isContainer(before) || !isContainer(after) || Array.isArray(before) !== Array.isArray(after)) {

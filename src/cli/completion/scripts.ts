@@ -1,6 +1,6 @@
 import type { CompletionPoint, Entry, Flag } from "./places.js";
 
-/** Scripts for shells, which hold the whole list: no program is started while someone types. */
+/** Scripts for shells, which hold the whole list: no program is started while a user types. */
 export const scripts: Readonly<Record<string, (places: readonly CompletionPoint[]) => string>> = { bash, zsh, fish };
 
 /** A flag with a value leaves the word after it to the completion of file names. */

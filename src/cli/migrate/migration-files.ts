@@ -38,7 +38,7 @@ export async function fileExtension(
   return (await isModulePackage(folder)) ? ".js" : ".mjs";
 }
 
-/** Writes a new file; one that is there is never overwritten. */
+/** Writes a new file; an existing one is never overwritten. */
 export async function writeNew(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   try {

@@ -62,7 +62,7 @@ export function targetOf(option: string | undefined, [arg]: readonly string[]): 
   return option ?? arg;
 }
 
-/** A path as somebody in the folder would write it. */
+/** A path as a user in the folder would write it. */
 export function shownPath(cwd: string, path: string): string {
   const short = relative(cwd, path);
   return short === "" ? "." : short.startsWith("..") ? path : short;

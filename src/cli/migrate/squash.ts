@@ -101,7 +101,7 @@ function squashed(graph: MigrationGraph, range: readonly Migration[], functions:
   return operations;
 }
 
-/** On an empty database nobody is blocked: an index need not be built concurrently. */
+/** On an empty database no client is blocked: an index need not be built concurrently. */
 function inTransaction(operation: Operation): Operation {
   const [kind, ...args] = operation.source;
   if (operation.transactional) return operation;

@@ -12,7 +12,7 @@ let release: () => void = () => {};
 
 /**
  * To be called for each piece of an iterable, and awaited if it returns a promise. A generator that never waits runs in
- * microtasks alone: no request would be read meanwhile, and its client would be unable to leave. All sources share the time,
+ * microtasks alone: no request would be read during that time, and its client would be unable to leave. All sources share the time,
  * so that many of them delay the others no more than one does.
  */
 export function giveWay(): Promise<void> | null {

@@ -12,7 +12,7 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
-  /** True if somebody has it, and may act on its abort. */
+  /** True if it was read: the reader may act on its abort. */
   get isRead(): boolean {
     return this.#controller !== null;
   }

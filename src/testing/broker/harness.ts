@@ -108,7 +108,7 @@ export async function until(
   }
 }
 
-/** The values that a new consumer gets, from now on. */
+/** The values that a new consumer gets: more are added as they arrive. */
 export async function collect<T = unknown>(client: Messaging, topic: string, options = {}): Promise<T[]> {
   const seen: T[] = [];
   await client.subscribe(topic, options, (message) => {
