@@ -6,7 +6,7 @@ import { ValueError } from "../kit/value-error.js";
 export interface Terminal {
   /** A line of the result, to standard output. */
   print(text: string): void;
-  /** A line about what is going on, to standard error. */
+  /** A line about the progress, to standard error. */
   note(text: string): void;
   /** True if a person can answer questions. */
   readonly interactive: boolean;

@@ -34,8 +34,8 @@ export interface FileSinkOptions extends OptionsOf<typeof fileSinkOptions.fields
  * Collects lines and writes them to a file descriptor in few writes.
  *
  * The writes are synchronous, on a descriptor that does not block where that matters:
- * - a pipe or socket whose reader is slow returns EAGAIN; the bytes stay here, a timer tries again, and the server goes
- *   on. Node makes pipes non-blocking when `process.stdout` is first touched, as every `console.log` does;
+ * - a pipe or socket whose reader is slow returns EAGAIN; the bytes stay here, a timer tries again, and the server
+ *   continues. Node makes pipes non-blocking when `process.stdout` is first touched, as every `console.log` does;
  * - a file takes a batch at the cost of a copy into the page cache; a terminal takes it at once.
  *
  * `fs.write` in the thread pool is not used: with a stuck reader it holds the process at exit (the pool's threads are

@@ -9,8 +9,8 @@ const slowPart = 1 / 20;
 
 /**
  * The reply of a shared store to one request. All its replies together may take as long as one call of the store: a request
- * that asks five times would otherwise wait five times for a store that is slow, or for five servers of a cluster that are
- * away. Rejects with 503 beyond that; the call is under way all the same.
+ * that asks five times would otherwise wait five times for a store that is slow, or for five servers of a cluster that cannot
+ * be reached. Rejects with 503 beyond that; the call is under way all the same.
  */
 export function storeReply<T>(request: Request, reply: Promise<T>): Promise<T> {
   const patience = request.host?.storePatienceMs ?? Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The reason with which a request is aborted whose client has disconnected. */
+/** The reason for aborting a request whose client has disconnected. */
 export function clientLeft(): Error {
   return new Error("the client has left");
 }

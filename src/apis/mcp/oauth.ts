@@ -17,7 +17,7 @@ export function addOauth(host: Host, path: string, oauth: McpOauthSettings): voi
     bearer_methods_supported: ["header"],
     ...(scopes.length > 0 && { scopes_supported: scopes }),
   });
-  // For everybody: a client without a token reads it.
+  // For all clients: one without a token reads it.
   for (const at of new Set([wellKnown, wellKnown + suffix]))
     host.route({ path: at, internal: true, handler: metadata });
   const challenge = (request: Request): string => {

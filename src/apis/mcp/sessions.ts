@@ -8,7 +8,7 @@ export interface SessionData {
   readonly version: Version;
   /** The capabilities of the client: sampling, elicitation, roots. */
   readonly can: readonly string[];
-  /** The user who began it: a session id alone does not identify anybody. */
+  /** The user who began it: a session id alone does not identify a user. */
   readonly user: string;
   /** A hash of the lists that the client has seen. */
   readonly lists: string;

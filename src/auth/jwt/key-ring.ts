@@ -55,7 +55,7 @@ export function keyRing(algorithm: Algorithm, sources: KeySources): KeyRing {
 function checkSecret(secret: string | Uint8Array): string | Uint8Array {
   const bytes = Buffer.from(secret as string);
   if (bytes.length === 0) throw new ValueError("option 'secret' in JwtConfig must not be empty");
-  // A public key is known to everybody: as a secret it would let anybody sign.
+  // A public key is not secret: used as a secret, it would let every client sign.
   if (bytes.includes("-----BEGIN")) throw new ValueError("option 'secret' in JwtConfig is a key in PEM; see publicKey");
   if (bytes.length < adviceBytes) {
     warnOnce(
@@ -74,7 +74,7 @@ function fromJwks(algorithm: Algorithm, jwks: Jwks | string | URL, keyId: string
     const read = (): KeyRing => ringOf(readSet(jwks));
     return new ReloadedKeys(async () => ({ ring: read(), maxAge: undefined }), fileTimes, read());
   }
-  // A secret that is sent over the network, and that the issuer gives to everybody, is none.
+  // A secret that is sent over the network, and that the issuer gives to all clients, is none.
   if (algorithm.keyType === "oct") {
     throw new ValueError(`JwtConfig with ${algorithm.name} takes no address in option 'jwks': its keys are secret`);
   }

@@ -105,7 +105,7 @@ function importable(given: KeyInput): Importable {
 
 /**
  * Refuses keys that do not fit the algorithm: with another kind of key every token would be invalid, with a weak key
- * anybody could make valid ones.
+ * any client could make valid ones.
  */
 function checkKey(algorithm: Algorithm, option: string, key: KeyObject): void {
   const kind = key.asymmetricKeyType ?? "secret";

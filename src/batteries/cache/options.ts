@@ -57,7 +57,7 @@ const routeOption = options("the route option 'cache'", {
   vary: option(areNames),
   /**
    * Responses to requests with Authorization, with cookies, or that were authenticated: "bypass" caches none, "share"
-   * caches one for everybody, "vary" caches one for each client. Default "bypass".
+   * caches one for all clients, "vary" caches one for each client. Default "bypass".
    */
   credentials: option<CacheCredentials>(is.oneOf("bypass", "share", "vary")),
   /** Time for which a stale response is sent while a new one is made. */

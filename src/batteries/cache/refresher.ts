@@ -78,7 +78,7 @@ export class Refresher {
   }
 }
 
-/** Fields that concern one client at one moment; a response for everybody must not depend on them. */
+/** Fields that concern one client at one moment; a response for all clients must not depend on them. */
 const ofTheMoment = /^(?:if-.*|range|cache-control|pragma)$/;
 
 /** A copy of a request, for a response that is made after the client has got its own. */

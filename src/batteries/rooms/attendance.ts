@@ -24,7 +24,7 @@ export class Attendance<Owner> {
     this.changed(room, "left", { id, info: member.info });
   }
 
-  /** Removes everybody that an owner has brought. */
+  /** Removes all members that an owner has brought. */
   leave(owner: Owner): void {
     for (const [room, members] of this.#rooms) {
       for (const [id, member] of members) if (member.owner === owner) this.exit(room, id);

@@ -18,11 +18,11 @@ export interface RoomMembers {
   readonly members: readonly RoomMember[];
 }
 
-/** A room: everybody in it gets what is sent to it, in the same order. */
+/** A room: all its members get what is sent to it, in the same order. */
 export interface Room<Data = unknown> {
   readonly name: string;
   /**
-   * Sends a value as JSON to everybody in the room, or to everybody except one WebSocket; a string is sent as it is. Returns
+   * Sends a value as JSON to all in the room, or to all except one WebSocket; a string is sent as it is. Returns
    * the id of the message.
    */
   send(value: Data, options?: SendOptions): Promise<string>;

@@ -150,7 +150,7 @@ export class Rooms {
   }
 
   /**
-   * Passes the messages of a room to another feature until the signal is aborted, also after the store was away. `lost` says
+   * Passes the messages of a room to another feature until the signal is aborted, also after an outage of the store. `lost` says
    * what was lost then; `info` is what `members()` shows of it.
    */
   async listen<Data>(

@@ -51,7 +51,7 @@ export interface RoomStore {
   /** Begins to tell the listener who enters and leaves a watched room, until it is unwatched. */
   watchMembers(room: string): void | Promise<void>;
   unwatch(room: string): void;
-  /** Sends to everybody in a room. Returns the id of the message. */
+  /** Sends to all members of a room. Returns the id of the message. */
   send(room: string, text: string): number | Promise<number>;
   /** The messages after an id that are kept. */
   since(room: string, after: number): StoredHistory | Promise<StoredHistory>;

@@ -44,7 +44,7 @@ const hostPattern = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d
 
 /**
  * Determines the client's address and the requested host from the fields that trusted proxies wrote. The chain is read
- * from the end nearest to this server: the first hop that is not trusted is the client. Anybody could have written the
+ * from the end nearest to this server: the first hop that is not trusted is the client. Any client could have written the
  * items beyond it.
  */
 export class TrustedProxies {

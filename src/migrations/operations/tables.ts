@@ -125,7 +125,7 @@ export function renameSql(kind: "TABLE" | "TYPE", from: string, to: string): str
 /**
  * The statements that rename the sequences of numbered columns; these are already in the schema of the renamed table. A
  * sequence is renamed only if it is named after the former table and its new name is free: sequences are not part of
- * the state, and anybody may have named them.
+ * the state, and a person may have named them.
  */
 function renameSequences(table: TableState, from: string, to: string): string[] {
   const [old, now] = [splitName(from).name, splitName(to).name];

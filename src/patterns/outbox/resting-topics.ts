@@ -4,7 +4,7 @@ const firstPause = 100;
 const longestPause = 5000;
 
 /**
- * Topics that could not be reached. Each rests for a while, and the others continue. If the broker itself cannot be reached, all of them
+ * Topics that could not be reached. Each rests, and the others continue. If the broker itself cannot be reached, all of them
  * rest. The program names the topics, so their number is small.
  */
 export class RestingTopics {

@@ -31,7 +31,7 @@ export interface BodySender {
 const sliceSize = 64 * 1024;
 const smallPiece = 4 * 1024;
 
-/** A body that is all there but too large to be given away at once. */
+/** A body that is complete but too large to be sent at once. */
 export class LargeBodySender implements BodySender {
   readonly #encoding: BufferEncoding;
   #sent = 0;

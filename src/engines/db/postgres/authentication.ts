@@ -26,7 +26,7 @@ const boundMechanism = "SCRAM-SHA-256-PLUS";
 /**
  * Checks the requests of a server while a connection is authenticated, and ends the connection before the driver responds
  * to one that must be refused. The driver gives a server everything that it asks for:
- * - the password in clear text, or an MD5 hash that is as good as it, although anybody can refuse TLS and
+ * - the password in clear text, or an MD5 hash that is as good as it, although an attacker can refuse TLS and
  *   pretend to be the server (`sslmode=prefer`, `allow`);
  * - the same once more at any time after the authentication;
  * - trust, although the server has not proved that it knows the password (no final message of SCRAM).

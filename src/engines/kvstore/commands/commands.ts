@@ -236,7 +236,7 @@ function each<Item, Reply>(items: readonly Item[], call: (item: Item) => Promise
   return Promise.all(items.map(async (item) => call(item)));
 }
 
-/** A promise that was made of several, which callers may not await: its rejection must not end the process. */
+/** A promise that was made of several, which callers need not await: its rejection must not end the process. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(nothing);
   return promise;

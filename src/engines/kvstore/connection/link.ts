@@ -74,7 +74,7 @@ export class Link {
   }
 
   /**
-   * Makes the connection again whenever the client has given up. With Sentinels ioredis 6.0 does so, permanently, if one of them
+   * Makes the connection again whenever the client has given up. With Sentinels ioredis 6.0 gives up permanently if one of them
    * tells of another master while it asks for the master, as after a failover.
    */
   keepAlive(): void {

@@ -112,8 +112,8 @@ class KvBreaker implements Breaker {
   async #admit(): Promise<Admission> {
     const id = nodeCrypto().randomUUID();
     const start = performance.now();
-    // Callers that arrive while a request to the store is under way share its reply, unless each needs a probe of its
-    // own.
+    // Callers that arrive while a request to the store is under way share its reply, unless each needs a
+    // separate probe.
     const isOwn = this.#asking === null;
     this.#asking ??= this.#ask(id);
     const reply = await this.#asking;

@@ -24,7 +24,7 @@ export class KvSessionStore implements SessionStore {
 
   get(key: string): Promise<StoredSession | null> {
     return this.#kv.getJson<StoredSession>(keyOf(key)).catch((error: unknown) => {
-      // Not written here, and of no use to anybody: the client gets a new session.
+      // Not written here, and of no use: the client gets a new session.
       if (error instanceof KvStoreError && error.code === "DATA") return null;
       return refuse(error);
     });

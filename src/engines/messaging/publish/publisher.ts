@@ -145,7 +145,7 @@ export class Publisher {
     } else this.#sendQueue(way);
   }
 
-  /** Sends the queue on a way. A way that breaks during this ends the loop: the rest of the queue stays. */
+  /** Sends the queue on a way. If the way breaks, the loop ends and the rest of the queue stays. */
   #sendQueue(way: PublishWay): void {
     const queue = this.#queue;
     let sent = 0;

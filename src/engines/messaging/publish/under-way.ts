@@ -7,7 +7,7 @@ const largestBatchBytes = 4 * 1024 * 1024;
 /** Records and bytes that are under way at a time, where the broker keeps their order. */
 const mostRecords = 8000;
 const mostBytes = 32 * 1024 * 1024;
-/** The client of the broker may hold this many times these limits, with records for which no caller waits any more. */
+/** The factor of these limits for all records in the client of the broker, also those for which no caller waits any more. */
 const unconfirmedFactor = 2;
 
 /**

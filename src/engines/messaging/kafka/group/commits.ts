@@ -16,7 +16,7 @@ interface CommitsParts {
 const pause = 5;
 
 /**
- * Commits the offsets of a group, one request at a time: what is done during it, and in a short pause after it, goes with the
+ * Commits the offsets of a group, one request at a time: what is done during one, and in a short pause after it, goes with the
  * next one.
  */
 export class Commits {
