@@ -27,7 +27,7 @@ import {
 } from "./values.js";
 
 const setOptions = options("set()", {
-  /** Time after which the key is gone. Default: never. */
+  /** Time after which the key expires. Default: never. */
   ttl: option.duration(null, "1ms"),
   /** Keeps the time to live that the key has. Default false. */
   keepTtl: option(is.boolean, false),

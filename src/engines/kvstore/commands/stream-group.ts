@@ -7,7 +7,7 @@ import { asEntries, asStreams, type StreamEntry } from "./stream-entry.js";
 import { asNumber, integerOf, nothing } from "./values.js";
 
 const createOptions = options("create()", {
-  /** Entries after this one are for the group; `$` for those that are added from now on. Default: from the first. */
+  /** Entries after this one are for the group; `$` for new ones only. Default: from the first. */
   from: option(is.text, "0"),
 });
 
@@ -40,7 +40,7 @@ export class KvStreamGroup {
     this.#consumer = consumer;
   }
 
-  /** Makes the group, and the stream, unless they are there. It begins with the first entry, or with `from`: `$` for new ones. */
+  /** Makes the group, and the stream, unless they exist. It begins with the first entry, or with `from`: `$` for new ones. */
   async create(options?: OptionsOf<typeof createOptions.fields>): Promise<void> {
     const { from } = createOptions.read([options]);
     try {

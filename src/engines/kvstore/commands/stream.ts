@@ -17,7 +17,7 @@ const addOptions = options("add()", {
 export interface StreamAddOptions extends OptionsOf<typeof addOptions.fields> {}
 
 const readOptions = options("read()", {
-  /** Entries after this one; `$` for those that are added from now on. Default: from the first. */
+  /** Entries after this one; `$` for new ones only. Default: from the first. */
   after: option(is.text, "0-0"),
   ...readFields,
 });
