@@ -251,17 +251,14 @@ describe.skipIf(server === "" || standby === "")("replicas of a database", { tim
     primary.cut();
   });
 
-  it("A replica that hangs is taken out after two seconds", async () => {
+  it("A replica that hangs is taken out without waiting for the statementTimeout", async () => {
     const replica = await FaultProxy.start(replicaUrl);
     closing.push(() => replica.close());
-    const { app } = await started({ replicas: [replica.through(replicaUrl)] }, () => {});
+    const { app } = await started({ replicas: [replica.through(replicaUrl)], statementTimeout: "1h" }, () => {});
     const usable = (): unknown => app.database.stats().replicas?.[0]?.usable;
     await vi.waitFor(() => expect(usable()).toBe(true), patient);
     replica.blackHole = true;
-    const start = performance.now();
-    await vi.waitFor(() => expect(usable()).toBe(false), { timeout: 50_000, interval: 50 });
-    // Before the statementTimeout of 30 seconds ends its check.
-    expect(performance.now() - start).toBeLessThan(20_000);
+    await vi.waitFor(() => expect(usable()).toBe(false), patient);
     replica.blackHole = false;
     replica.cut();
   });
