@@ -1,20 +1,27 @@
+import { type OptionsOf, option, options } from "../kit/config.js";
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
-import { show } from "../kit/options.js";
+import { is, show } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 import { codeFor, type ErrorCode, errorTable } from "./table.js";
 
-export interface HttpErrorInit {
+const initOptions = options("HttpError", {
   /** The kind of error, in capitals; names the problem's `type`. */
-  readonly code?: string;
+  code: option(is.text),
   /** Overrides the reason phrase of the status as the problem's `title`. */
-  readonly title?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  title: option(is.string),
+  /** Header fields of the response. */
+  headers: option<Readonly<Record<string, string>>>(is.object),
   /** Further members of the problem body. */
-  readonly extensions?: Readonly<Record<string, unknown>>;
+  extensions: option<Readonly<Record<string, unknown>>>(is.object),
   /** The exact JSON body, in place of problem details. */
-  readonly body?: unknown;
-  readonly cause?: unknown;
-}
+  body: option<unknown>(is.anythingOrNull),
+  /** The error that led to this one, for logs. */
+  cause: option<unknown>(is.anything),
+});
+
+export interface HttpErrorInit extends OptionsOf<typeof initOptions.fields> {}
+
+const noInit: HttpErrorInit = {};
 
 /** An error with a status. Thrown anywhere in the pipeline, it becomes a response with problem details. */
 export class HttpError extends Error {
@@ -25,7 +32,9 @@ export class HttpError extends Error {
   readonly extensions: Readonly<Record<string, unknown>> | undefined;
   readonly body: unknown;
 
-  constructor(status: number, detail?: string, init: HttpErrorInit = {}) {
+  constructor(status: number, detail?: string, given?: HttpErrorInit) {
+    // An error takes 4 µs, most of them for its stack; its options, 0.2 µs each.
+    const init = given === undefined ? noInit : initOptions.readGiven([given]);
     const code = init.code ?? codeFor(status);
     super(
       detail ?? errorTable[code as ErrorCode]?.[1] ?? "",

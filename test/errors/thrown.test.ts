@@ -54,3 +54,9 @@ describe("Values that a handler throws", () => {
     expect([403, 500]).toContain((await fetch(`${url}/guard/${i}`)).status);
   });
 });
+
+it("A misspelt member of the options of an HttpError is refused", () => {
+  expect(() => new HttpError(429, "Later.", { header: { "Retry-After": "1" } } as never)).toThrow(
+    "unknown option 'header' in HttpError; did you mean 'headers'?",
+  );
+});

@@ -56,6 +56,7 @@ it("Null counts as not given for every option of every call and class", async ()
   );
   // Of these null is a value: a default, a change that removes something, a place before all migrations, a key or data.
   expect([...new Set(found)].sort()).toEqual([
+    "HttpError: body",
     "down(): to",
     "join(): info",
     "publish(): key",

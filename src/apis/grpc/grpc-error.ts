@@ -1,4 +1,6 @@
 import { HttpError } from "../../errors/http-error.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import type { MessageInput, MessageLike } from "../../kit/protobuf/message-types.js";
 import { ValueError } from "../../kit/value-error.js";
 import { Metadata, type MetadataInit } from "./metadata.js";
@@ -9,15 +11,20 @@ export type GrpcErrorDetail =
   | { readonly typeUrl: string; readonly value: Uint8Array }
   | { readonly schema: MessageLike; readonly value: object };
 
-export interface GrpcErrorInit {
+const initOptions = options("GrpcError", {
   /** Messages that explain the error. They are sent as `google.rpc.Status`. */
-  readonly details?: readonly GrpcErrorDetail[];
+  details: option<readonly GrpcErrorDetail[]>(is.list(is.object)),
   /** Metadata that is sent in the trailers. */
-  readonly metadata?: MetadataInit;
+  metadata: option<MetadataInit>(is.object),
   /** The status of HTTP in logs, metrics and responses outside of gRPC. By default it follows from the code. */
-  readonly httpStatus?: number;
-  readonly cause?: unknown;
-}
+  httpStatus: option(is.integer(100, 599)),
+  /** The error that led to this one, for logs. */
+  cause: option<unknown>(is.anything),
+});
+
+export interface GrpcErrorInit extends OptionsOf<typeof initOptions.fields> {}
+
+const noInit: GrpcErrorInit = {};
 
 /**
  * An error with a status of gRPC. A handler throws it, and the client gets its code, message, details and metadata. A client
@@ -29,7 +36,8 @@ export class GrpcError extends HttpError {
   readonly details: readonly GrpcErrorDetail[];
   readonly metadata: Metadata;
 
-  constructor(code: GrpcStatusName | GrpcStatusCode, message?: string, init: GrpcErrorInit = {}) {
+  constructor(code: GrpcStatusName | GrpcStatusCode, message?: string, given?: GrpcErrorInit) {
+    const init = given === undefined ? noInit : initOptions.readGiven([given]);
     const number = numberOf(code);
     const name = statusName(number);
     super(init.httpStatus ?? httpStatusOf(number), message ?? name, {

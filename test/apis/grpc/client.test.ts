@@ -129,6 +129,14 @@ describe("a channel to a server", () => {
     flaky.failures = 0;
   });
 
+  it("A misspelt option of a call or of an error is refused", async () => {
+    const call = channel.client("test.Flaky").unary("Try", {}, { timout: 1 } as never);
+    await expect(call).rejects.toThrow("unknown option 'timout' in a call of gRPC; did you mean 'timeout'?");
+    expect(() => new GrpcError("NOT_FOUND", "x", { detail: [] } as never)).toThrow(
+      "unknown option 'detail' in GrpcError; did you mean 'details'?",
+    );
+  });
+
   it("A deadline ends the call on both sides", async () => {
     flaky.aborted = false;
     await expect(channel.client("test.Flaky").unary("Hang", {}, { timeout: 0.05 })).rejects.toMatchObject({

@@ -1,28 +1,31 @@
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
 import type { GrpcMessage, MessageInput, MessageOf } from "../../../kit/protobuf/message-types.js";
-import type { Duration } from "../../../kit/time/duration.js";
 import type { MethodKind, MethodLike, ServiceLike } from "../descriptors.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
-/** The options of one call. */
-export interface CallOptions {
+export const callOptions = options("a call of gRPC", {
   /** Metadata in addition to that of the channel. */
-  readonly metadata?: MetadataInit;
+  metadata: option<MetadataInit>(is.object),
   /** Time from the start of the call until it fails with DEADLINE_EXCEEDED; 0 for no limit. */
-  readonly timeout?: Duration;
+  timeout: option.duration(null),
   /** Cancels the call. */
-  readonly signal?: AbortSignal;
+  signal: option<AbortSignal>(is.object),
   /**
    * False for a call that continues without the call of the handler that makes it. By default it ends with that one: with
    * its deadline, and when its client cancels.
    */
-  readonly inherit?: boolean;
+  inherit: option(is.boolean),
   /** True if the call can be repeated: it is, if the server is not available. Default: as the definition says. */
-  readonly idempotent?: boolean;
+  idempotent: option(is.boolean),
   /** Called with the metadata that the server sends before its first message. */
-  readonly onHeaders?: (metadata: Metadata) => void;
+  onHeaders: option<(metadata: Metadata) => void>(is.function),
   /** Called with the metadata that the server sends after its last message. */
-  readonly onTrailers?: (metadata: Metadata) => void;
-}
+  onTrailers: option<(metadata: Metadata) => void>(is.function),
+});
+
+/** The options of one call. */
+export interface CallOptions extends OptionsOf<typeof callOptions.fields> {}
 
 /** A call of a client, as its interceptors see it. They can change its options until they call `next()`. */
 export interface GrpcClientCall extends Changeable<CallOptions> {

@@ -8,7 +8,14 @@ import type { MethodKind, ServiceLike } from "../descriptors.js";
 import { onlyMessage } from "../interceptor.js";
 import type { Caller } from "./caller.js";
 import { type ChannelOptions, type ChannelSettings, readChannelOptions } from "./channel-options.js";
-import type { CallOptions, GrpcClient, LooseClient, LooseClientOptions, Outgoing } from "./client-types.js";
+import {
+  type CallOptions,
+  callOptions,
+  type GrpcClient,
+  type LooseClient,
+  type LooseClientOptions,
+  type Outgoing,
+} from "./client-types.js";
 
 const readLooseOptions = checkedOptions<LooseClientOptions>({
   proto: (value) =>
@@ -73,12 +80,14 @@ export class GrpcChannel {
     name: string,
     kind: MethodKind,
     input: unknown,
-    given: CallOptions = {},
+    given?: CallOptions,
   ): unknown {
     const start = async (): Promise<AsyncIterable<unknown>> => {
+      // Most calls have none, and some come often.
+      const how = given === undefined ? {} : callOptions.readGiven([given]);
       const caller = await this.#connected();
       const messages = kind === "unary" || kind === "server_streaming" ? [input] : (input as Outgoing<unknown>);
-      return caller.call(caller.method(service, options, name, kind), messages, given);
+      return caller.call(caller.method(service, options, name, kind), messages, how);
     };
     return kind === "unary" || kind === "client_streaming" ? start().then(onlyMessage) : new LazyStream(start);
   }
