@@ -1,6 +1,8 @@
 import type { Request } from "../http/request.js";
+import { checkedOptions } from "../kit/config.js";
 import { isPromise } from "../kit/is-promise.js";
-import { show } from "../kit/options.js";
+import { capitalized } from "../kit/names.js";
+import { is, show } from "../kit/options.js";
 import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
@@ -12,6 +14,8 @@ export interface FactoryOptions<I extends Inject = Inject> {
   /** Disposes a value after the response. Default: its `[Symbol.asyncDispose]` or `[Symbol.dispose]`, if it has one. */
   readonly dispose?: (value: never) => void | Promise<void>;
 }
+
+const readFactoryOptions = checkedOptions<FactoryOptions>({ inject: is.object, dispose: is.function });
 
 export type Factory = (request: Request, injected: Injected) => unknown;
 
@@ -34,11 +38,12 @@ export class Container {
     this.#add(name, { lifetime: "singleton", value, factory: null, inject: {}, dispose: undefined });
   }
 
-  addFactory(lifetime: "scoped" | "transient", name: string, options: FactoryOptions, factory: Factory): void {
+  addFactory(lifetime: "scoped" | "transient", name: string, given: FactoryOptions, factory: Factory): void {
     if (typeof factory !== "function") {
       throw new ValueError(`the dependency '${name}' needs a function that makes it, not ${show(factory)}`);
     }
-    this.#add(name, { lifetime, value: undefined, factory, inject: options.inject ?? {}, dispose: options.dispose });
+    const { inject = {}, dispose } = readFactoryOptions(`register${capitalized(lifetime)}()`, given);
+    this.#add(name, { lifetime, value: undefined, factory, inject, dispose });
   }
 
   /** Puts a value in place of a dependency, for a test; call what it returns to take it away again. */

@@ -1,17 +1,21 @@
 import { type App, hostOf } from "../app/app.js";
 import { switchRateLimitsOff } from "../batteries/rate-limit/feature.js";
-import { type Duration, seconds } from "../kit/time/duration.js";
+import { type OptionsOf, option } from "../kit/config.js";
+import { is } from "../kit/options.js";
+import { seconds } from "../kit/time/duration.js";
 import { ValueError } from "../kit/value-error.js";
 
-/** Settings of an application under test. By default it behaves as under `app.fetch`. */
-export interface TestSettings {
-  /** True shows the details of errors to the client. */
-  readonly debug?: boolean;
+export const testFields = {
+  /** True shows the details of errors to the client. Default false. */
+  debug: option(is.boolean),
   /** Time that a handler may take before 504. Default 30 seconds. */
-  readonly requestTimeout?: Duration;
+  requestTimeout: option.duration(null),
   /** False turns off the rate limits of the application and of its routes. Default true. */
-  readonly rateLimits?: boolean;
-}
+  rateLimits: option(is.boolean, true),
+};
+
+/** Settings of an application under test. By default it behaves as under `app.fetch`. */
+export interface TestSettings extends OptionsOf<typeof testFields> {}
 
 export function configure(app: App, { debug, requestTimeout, rateLimits = true }: TestSettings): void {
   if (!rateLimits) {

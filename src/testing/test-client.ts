@@ -1,21 +1,26 @@
 import { type App, hostOf } from "../app/app.js";
+import { type OptionsOf, option, options, type SettingsOf } from "../kit/config.js";
+import { is } from "../kit/options.js";
 import { createNetTransport } from "../server/http1/transport.js";
 import { defaultLimits } from "../server/limits.js";
 import type { Transport } from "../server/transport.js";
 import { CookieJar } from "./cookie-jar.js";
 import { duplexPair } from "./duplex-pair.js";
 import { buildRequest, cookieHeader, resolve, type TestRequestInit } from "./request.js";
-import { configure, type TestSettings } from "./test-app.js";
+import { configure, testFields } from "./test-app.js";
 import { connect, type TestSocket } from "./test-socket.js";
 
-export interface TestClientOptions extends TestSettings {
+const clientOptions = options("TestClient", {
+  ...testFields,
   /** Stores cookies and sends them again, as browsers do. Default true. */
-  readonly keepCookies?: boolean;
+  keepCookies: option(is.boolean, true),
   /** The origin of `request.url` and `Host`. Default "http://localhost". */
-  readonly baseUrl?: string;
+  baseUrl: option(is.text, "http://localhost"),
   /** Header fields of every request. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
+  headers: option<Readonly<Record<string, string>>>(is.object),
+});
+
+export interface TestClientOptions extends OptionsOf<typeof clientOptions.fields> {}
 
 export interface TestSocketInit {
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,17 +33,18 @@ export class TestClient implements AsyncDisposable {
   /** The cookies kept between requests. */
   readonly cookies = new CookieJar();
   readonly #app: App;
-  readonly #options: TestClientOptions;
+  readonly #options: SettingsOf<typeof clientOptions.fields>;
   readonly #baseUrl: string;
   readonly #overrides: (() => void)[] = [];
   readonly #sockets = new Set<TestSocket>();
   #transport: Transport | null = null;
 
-  constructor(app: App, options: TestClientOptions = {}) {
-    configure(app, options);
+  constructor(app: App, given?: TestClientOptions) {
+    const settings = clientOptions.read([given]);
+    configure(app, settings);
     this.#app = app;
-    this.#options = options;
-    this.#baseUrl = (options.baseUrl ?? "http://localhost").replace(/\/$/, "");
+    this.#options = settings;
+    this.#baseUrl = settings.baseUrl.replace(/\/$/, "");
   }
 
   /** Runs the startup hooks, which the first request would do as well, and gives the client itself. */

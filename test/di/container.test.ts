@@ -131,6 +131,11 @@ describe("dependencies", () => {
     expect(() => app.registerScoped("a", () => 1)).toThrow("the dependency 'a' is registered already");
     expect(() => app.registerSingleton("", 1)).toThrow("needs a name");
     expect(() => app.registerScoped("b", 5 as never)).toThrow("needs a function that makes it, not 5");
+    for (const call of ["registerScoped", "registerTransient"] as const) {
+      expect(() => app[call]("c", { disposed: () => {} } as never, () => 1)).toThrow(
+        `unknown option 'disposed' in ${call}(); did you mean 'dispose'?`,
+      );
+    }
   });
 
   it("An injection without Depends is refused at the start", async () => {

@@ -104,6 +104,12 @@ describe("a test client's requests", () => {
     });
   });
 
+  it("A test client refuses a misspelt option", () => {
+    expect(() => testClient(new App(), { keepCookie: false } as never)).toThrow(
+      "unknown option 'keepCookie' in TestClient; did you mean 'keepCookies'?",
+    );
+  });
+
   it("A test client refuses invalid requests", async () => {
     const client = testClient(new App());
     await expect(client.get("books")).rejects.toThrow(`a path begins with '/', "books" does not`);

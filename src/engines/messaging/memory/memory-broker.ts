@@ -1,29 +1,34 @@
-import type {
-  Broker,
-  BrokerAbilities,
-  BrokerConsumer,
-  BrokerName,
-  BrowseVisitor,
-  ConsumeRequest,
-  Delivery,
-  DeliverySink,
-  OutgoingRecord,
-  TopicWatcher,
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
+import {
+  type Broker,
+  type BrokerAbilities,
+  type BrokerConsumer,
+  type BrokerName,
+  type BrowseVisitor,
+  type ConsumeRequest,
+  type Delivery,
+  type DeliverySink,
+  isBrokerName,
+  type OutgoingRecord,
+  type TopicWatcher,
 } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 import { MemoryConsumer } from "./memory-consumer.js";
 import { MemoryHub } from "./memory-hub.js";
 
-export interface MemoryBrokerOptions {
+const brokerOptions = options("MemoryBroker", {
   /** The hub to connect to; several brokers can share one. Default: a new one. */
-  readonly hub?: MemoryHub;
+  hub: option<MemoryHub>(is.object),
   /** The broker that it stands for. Default "memory". */
-  readonly name?: BrokerName;
+  name: option(isBrokerName, "memory"),
   /** The group of consumers that name none. Default "stoa". */
-  readonly groupId?: string | undefined;
+  groupId: option(is.text, "stoa"),
   /** The largest message in bytes. Default 1 MiB. */
-  readonly maxBytes?: number | undefined;
-}
+  maxBytes: option(is.integer(1), 1024 * 1024, "1 MiB"),
+});
+
+export interface MemoryBrokerOptions extends OptionsOf<typeof brokerOptions.fields> {}
 
 const year = 31_536_000_000;
 
@@ -36,8 +41,8 @@ export class MemoryBroker implements Broker {
   readonly #consumers = new Set<MemoryConsumer>();
   #open = false;
 
-  constructor(options: MemoryBrokerOptions = {}) {
-    const { hub = new MemoryHub(), name = "memory", groupId = "stoa", maxBytes = 1024 * 1024 } = options;
+  constructor(options?: MemoryBrokerOptions) {
+    const { hub = new MemoryHub(), name, groupId, maxBytes } = brokerOptions.read([options]);
     this.hub = hub;
     this.name = name;
     this.defaultGroup = groupId;

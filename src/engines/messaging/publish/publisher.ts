@@ -5,7 +5,7 @@ import type { Broker, OutgoingRecord, PublishWay } from "../broker.js";
 import { asMessagingError, MessagingError } from "../errors.js";
 import { sizeOf, tooLarge } from "./size.js";
 import { UnderWay } from "./under-way.js";
-import type { PublisherLimits, Waiting } from "./waiting.js";
+import { type PublisherLimits, publisherLimits, type Waiting } from "./waiting.js";
 
 const firstPause = 50;
 const longestPause = 2000;
@@ -36,11 +36,12 @@ export class Publisher {
   readonly #idle: (() => void)[] = [];
   #closed = false;
 
-  constructor(broker: Broker, limits: PublisherLimits = {}) {
+  constructor(broker: Broker, limits?: PublisherLimits) {
+    const { timeout, maxWaiting, maxWaitingBytes } = publisherLimits.read([limits]);
     this.#broker = broker;
-    this.#timeout = milliseconds(limits.timeout ?? 30);
-    this.#maxWaiting = limits.maxWaiting ?? 10_000;
-    this.#maxWaitingBytes = limits.maxWaitingBytes ?? 64 * 1024 * 1024;
+    this.#timeout = milliseconds(timeout);
+    this.#maxWaiting = maxWaiting;
+    this.#maxWaitingBytes = maxWaitingBytes;
     this.#underWay = new UnderWay(broker, (entry, error) => this.#ended(entry, error));
   }
 

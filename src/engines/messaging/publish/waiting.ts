@@ -1,4 +1,5 @@
-import type { Duration } from "../../../kit/time/duration.js";
+import { type OptionsOf, option, options } from "../../../kit/config.js";
+import { is } from "../../../kit/options.js";
 import type { OutgoingRecord } from "../broker.js";
 import type { MessagingError } from "../errors.js";
 
@@ -16,11 +17,15 @@ export interface Waiting {
 }
 
 /** Bounds of the publishes that wait for the broker. */
-export interface PublisherLimits {
+export const limitFields = {
   /** Time until a publish that is not confirmed rejects. Default 30 seconds. */
-  readonly timeout?: Duration;
+  timeout: option.duration("30s"),
   /** The most messages that wait. Default 10000. */
-  readonly maxWaiting?: number;
+  maxWaiting: option(is.integer(0), 10_000),
   /** The most bytes that wait. Default 64 MiB. */
-  readonly maxWaitingBytes?: number;
-}
+  maxWaitingBytes: option(is.integer(0), 64 * 1024 * 1024, "64 MiB"),
+};
+
+export const publisherLimits = options("Publisher", limitFields);
+
+export interface PublisherLimits extends OptionsOf<typeof limitFields> {}
