@@ -39,7 +39,7 @@ const ownFields = {
    */
   refuseDeadlyRoutes: option.duration(0, 0, longestTimer),
   /**
-   * After the start, a rejected promise that is not handled is logged, and the process serves on; with "exit" the process
+   * After the start, a rejected promise that is not handled is logged, and the process continues; with "exit" the process
    * drains and exits, as after an uncaught exception. Default "log".
    */
   unhandledRejections: option(is.oneOf("log", "exit"), "log"),

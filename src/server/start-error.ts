@@ -25,7 +25,7 @@ export function startFailure(error: unknown): string {
   return oneLine((error instanceof ValueError ? error.message : `startup failed: ${summary(error)}`) + place);
 }
 
-/** The same, with the lines of the source at that place: for the developer who is about to mend it. */
+/** The same, with the lines of the source at that place: for the developer who fixes it. */
 export function startReport(error: unknown): string {
   const { file, line, column = 1 } = origin(error) ?? {};
   const lines = file === undefined || line === undefined ? null : sourceExcerpt(file, line);

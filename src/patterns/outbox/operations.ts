@@ -9,7 +9,7 @@ import type { OutboxEngine } from "./outbox.js";
 
 const states = ["ready", "delayed", "failed", "stuck", "held"] as const;
 
-/** DEGRADED while messages are stuck or wait for too long: the application itself serves on. */
+/** DEGRADED while messages are stuck or wait for too long: the application itself continues to serve. */
 export async function outboxHealth({ admin, settings }: OutboxEngine): Promise<HealthResult> {
   const { stuck, lag } = await admin.status();
   const reasons = [

@@ -25,7 +25,7 @@ const quoted = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\t\\x20-\\x7e])*
 /** RFC 9112 section 7.1.1. */
 const extension = new RegExp(`^(?:;${blank}${token}(?:${blank}=${blank}(?:${token}|${quoted}))?)+$`);
 const trailerLine = new RegExp(`^${token}:[\\t\\x20-\\x7e\\x80-\\xff]*$`);
-/** RFC 9110 section 6.5.1 bans them from trailers; another server might believe them. */
+/** RFC 9110 section 6.5.1 bans them from trailers; another server might trust them. */
 const framingField = /^(?:content-length|transfer-encoding):/i;
 
 /**

@@ -15,7 +15,7 @@ import {
 import type { Watchdog } from "./watchdog.js";
 import { refusedTopic, workerChannel } from "./worker-channel.js";
 
-/** Milliseconds for which a worker with an uncaught error serves on, while another is started in its place. */
+/** Milliseconds for which a worker with an uncaught error continues to serve, while another is started in its place. */
 const replacementTimeout = 15_000;
 
 /** Serves in a process that belongs to the server, from its first signal handler to its exit code. */

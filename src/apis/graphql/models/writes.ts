@@ -108,7 +108,7 @@ export class Writes {
     for (const column of input.columns) {
       const key = values[column.attribute];
       const rows = key === undefined || key === null ? null : this.referred(column);
-      // The same error as for a row that does not exist: it must not tell the two apart.
+      // The same error as for a row that does not exist: a client must not see a difference.
       if (rows && !(await rows.one(context, key))) {
         throw badInput(`${column.attribute}: There is no such resource.`);
       }

@@ -18,7 +18,7 @@ export interface RetryPolicy {
 
 /** The state of an attempt that has failed. */
 export interface FailedAttempt {
-  /** True if the call can be sent again: nothing of the response was received, and its messages are at hand. */
+  /** True if the call can be sent again: nothing of the response was received, and its messages are kept. */
   readonly repeatable: boolean;
   /** True if the server has not looked at the call. */
   readonly unseen: boolean;

@@ -3,7 +3,7 @@ const leastTidied = 1000;
 
 /**
  * The state in memory that one transaction or savepoint changed, with what undoes the changes. PostgreSQL takes back only
- * rows: an object that remembers a row as saved would otherwise believe in a save that was rolled back.
+ * rows: an object would otherwise remember a row as saved after its save was rolled back.
  */
 export class UndoLevel {
   /** Null until something is changed: most transactions change no state. */

@@ -22,8 +22,8 @@ export interface PublishChannel {
 }
 
 /**
- * A connection to the broker. It is opened when it is needed, and opened again when it is needed after it was lost: those
- * who need it, publishers and consumers, come again with growing pauses.
+ * A connection to the broker. It is opened when it is needed, and opened again when it is needed after it was lost: publishers
+ * and consumers that need it try again with growing pauses.
  */
 export class AmqpLink {
   readonly #lib: Amqplib;
