@@ -163,7 +163,7 @@ describe("a startup hook", () => {
         await new Promise((resolve) => setImmediate(resolve));
         await call(app);
       });
-      await expect(app.start()).rejects.toThrow(`${message} would wait forever`);
+      await expect(app.start()).rejects.toThrow(`${message} would never end`);
     },
   );
 

@@ -165,7 +165,7 @@ describe("the pages for operators of sagas and jobs", () => {
     ]);
     await expect(app.sagas.abort("\0")).rejects.toThrow("there is no saga with the id");
     await expect(app.sagas.signal("\0", "go")).rejects.toThrow("there is no saga with the id");
-    await expect(app.sagas.start(stuck, null, { id: "\ud800" })).rejects.toThrow("the id of a saga");
+    await expect(app.sagas.start(stuck, null, { id: "\ud800" })).rejects.toThrow("option 'id' in start() must be");
     await expect(app.jobs.list({ name: "\0" })).rejects.toThrow("option 'name'");
     expect(await app.jobs.get("\0")).toBeNull();
   });

@@ -206,8 +206,8 @@ describe("the parts of a stream", () => {
     const second = (await parts.next()).value as Part;
     const begun = second.stream();
     const third = (await parts.next()).value as Part;
-    await expect(second.bytes()).rejects.toThrow("gone");
-    await expect(begun.next()).rejects.toThrow("gone");
+    await expect(second.bytes()).rejects.toThrow("can no longer be read");
+    await expect(begun.next()).rejects.toThrow("can no longer be read");
     expect(await third.text()).toBe("3");
   });
 

@@ -52,7 +52,7 @@ describe("the test kit of brokers", { timeout: 300_000 }, () => {
     expect(code, output).toBe(0);
     expect(output).toContain("# fail 0");
     expect(output).toContain("A message arrives with its value, key, headers, id and time");
-    expect(output).toContain("Messages published while the broker is away are held");
+    expect(output).toContain("Messages published during an outage of the broker are handled");
   });
 
   it("A broker that loses the keys of messages does not pass", async () => {
