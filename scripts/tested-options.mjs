@@ -20,6 +20,8 @@ const twins = {
   "src/cli/config.ts": "src/migrations/config.ts",
   "src/engines/messaging/topic.ts": "src/engines/messaging/topic.ts",
   "src/patterns/events/projections/projection.ts": "src/patterns/events/projections/projection.ts",
+  "src/orm/query/sources.ts": "src/orm/query/source-types.ts",
+  "src/orm/run/persist.ts": "src/orm/model/model.ts",
 };
 
 /** Every option by the call or the type that takes it, with the test files that use it. */
@@ -48,7 +50,7 @@ class Walk {
         this.#visit(file, (node) => this.#declare(node, path));
     }
     for (const [path, file] of this.#files) if (/^src\/entry\/[^/]+$/.test(path)) this.#declareExports(file);
-    const tests = this.#files.filter(([path]) => /^(?:test|examples)\//.test(path));
+    const tests = this.#files.filter(([path]) => /^(?:test|examples|src\/testing\/broker)\//.test(path));
     // The expected type of an object is cheap to find. The rest is not, and is looked for where it is needed.
     for (const [path, file] of tests) this.#visit(file, (node) => this.#use(node, path));
     const left = new Set(

@@ -107,5 +107,6 @@ describeDatabases("many rows", service("postgres"), bookshop, (db) => {
     expect(await Book.objects.none()).toEqual([]);
     expect(await Book.objects.limit(0)).toEqual([]);
     expect(await Book.objects.explain()).toContain("Scan");
+    expect(await Book.objects.explain({ analyze: true })).toContain("actual");
   });
 });

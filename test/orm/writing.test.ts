@@ -322,6 +322,10 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     books[0]!.stock = 6;
     await books[0]!.save();
     expect((await Book.objects.get({ title: "Lavinia" })).stock).toBe(6);
+    await db().transaction(async (tx) => {
+      await tx.execute("update books set stock = 77 where id = 1");
+      expect(await Book.raw("select * from books where id = 1", [], { using: tx })).toMatchObject([{ stock: 77 }]);
+    });
     await expect(Book.raw("select title from books")).rejects.toThrow(/primary key/);
     expect(await Book.raw("select id, title from books where id = $1", [1])).toMatchObject([
       { id: 1, title: "A Wizard of Earthsea" },

@@ -132,6 +132,7 @@ describe("a channel to a server", () => {
   it("A misspelt option of a call or of an error is refused", async () => {
     const call = channel.client("test.Flaky").unary("Try", {}, { timout: 1 } as never);
     await expect(call).rejects.toThrow("unknown option 'timout' in a call of gRPC; did you mean 'timeout'?");
+    expect(new GrpcError("NOT_FOUND", "x", { httpStatus: 410 }).status).toBe(410);
     expect(() => new GrpcError("NOT_FOUND", "x", { detail: [] } as never)).toThrow(
       "unknown option 'detail' in GrpcError; did you mean 'details'?",
     );

@@ -137,7 +137,9 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
       { member: "eve", score: Number.POSITIVE_INFINITY },
     ]);
     expect((await scores.range({ reverse: true, stop: 0 }))[0]?.member).toBe("eve");
+    expect((await scores.range({ start: 2 })).map(({ member }) => member)).toEqual(["eve"]);
     expect((await scores.byScore({ min: 2, limit: 1 }))[0]?.member).toBe("ada");
+    expect((await scores.byScore({ min: 2, offset: 1 })).map(({ member }) => member)).toEqual(["eve"]);
     expect((await scores.byScore({ max: 10, reverse: true })).map(({ member }) => member)).toEqual(["ada", "bob"]);
     expect(await scores.incr("bob", 4)).toBe(5.5);
     expect(await scores.rank("bob")).toBe(1);
@@ -201,6 +203,9 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     // The three calls above may take less than a millisecond together.
     await sleep(5);
     expect((await bob.claim({ idle: 0.001 })).map(({ id }) => id)).toEqual([first]);
+    const late = stream.group("late", "ada");
+    await late.create({ from: first });
+    expect((await late.read()).map(({ id }) => id)).toEqual([second]);
     expect(await bob.ack(first)).toBe(1);
     expect(await ada.pending()).toBe(0);
     expect(await stream.trim(1)).toBe(1);

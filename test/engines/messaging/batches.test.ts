@@ -49,3 +49,16 @@ it("A message for which the handler of a failed batch chose a result is not hand
   expect(calls).toEqual([["handled", "unwanted", "other"], ["other"]]);
   expect(await client.deadLetters.list(name)).toMatchObject([{ reason: "handler", error: "unwanted" }]);
 });
+
+it("Dead letters are found by their ids, up to a limit", async () => {
+  const client = await open();
+  const name = uniqueTopic();
+  const consumer = await client.subscribe(name, { retry: false }, () => {
+    throw new Error("never");
+  });
+  await client.publishBatch(name, [{ value: 1 }, { value: 2 }, { value: 3 }]);
+  await until(() => consumer.stats().results.dead === 3);
+  const [, second] = await client.deadLetters.list(name, { limit: 2 });
+  expect(await client.deadLetters.list(name, { ids: [second!.id] })).toEqual([second]);
+  expect(await client.deadLetters.list(name, { limit: 2 })).toHaveLength(2);
+});
