@@ -136,11 +136,11 @@ describe("refused custom metrics", () => {
   it.each([
     ["a name that cannot be one", (m: Metrics) => m.gauge("a-b", { help }), "consists of letters, digits"],
     ["a counter that does not end in _total", (m: Metrics) => m.counter("hits", { help }), "'hits' does not"],
-    ["a gauge that does", (m: Metrics) => m.gauge("hits_total", { help }), "that ending has a meaning"],
+    ["a gauge that does", (m: Metrics) => m.gauge("hits_total", { help }), "that ending is reserved"],
     [
       "a histogram named like a part of one",
       (m: Metrics) => m.histogram("x_count", { help }),
-      "that ending has a meaning",
+      "that ending is reserved",
     ],
     ["no help", (m: Metrics) => m.gauge("a", {} as never), "option 'help' is required in the metric a"],
     ["an unknown option", (m: Metrics) => m.gauge("a", { help, lables: [] } as never), "did you mean 'labels'?"],
