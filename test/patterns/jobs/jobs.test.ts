@@ -176,7 +176,7 @@ describe.each(engines(server))("jobs in $name", (engine) => {
     it("Each time of a schedule runs on one of all workers, and missed times run once", async () => {
       const runs: string[] = [];
       const start = async (worker: string): Promise<App> => {
-        const one = create();
+        const one = create({ lease: "5m" });
         one.job("tick", { schedule: "100ms" }, (value, { id }) => runs.push(`${worker} ${id} ${value}`));
         await one.start();
         return one;
