@@ -36,7 +36,7 @@ export interface Batch {
   /** The position of the checkpoint after these events. */
   readonly upTo: number;
   readonly token: number;
-  /** True if there is nothing after them for now. */
+  /** True if no event follows them yet. */
   readonly last: boolean;
   readonly signal: AbortSignal;
   /** True while no other worker can have the claim: asked before each event that has effects outside of the database. */
