@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { App } from "../../src/app/app.js";
 import type { Logger } from "../../src/kit/logger.js";
 import { saga } from "../../src/patterns/saga/definition.js";
+import { blockFor } from "../support/block-for.js";
 
 const [, , url, mode, leaseMs, blockMs] = process.argv as string[] as [string, string, string, string, string, string];
 
@@ -20,7 +21,7 @@ app.enableDatabase({ url: url!, poolSize: 5 });
 /** Notes the begin, and blocks: first the note, so that it is there whatever happens to this process. */
 const block = async (what: string, isLong = true): Promise<void> => {
   await app.database.execute("insert into begun values ($1, $2)", [what, process.pid]);
-  if (isLong) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(blockMs));
+  if (isLong) blockFor(Number(blockMs));
 };
 
 let start = async (): Promise<unknown> => null;

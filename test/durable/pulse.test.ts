@@ -6,14 +6,11 @@ import { openDatabase } from "../../src/engines/db/open-database.js";
 import type { Logger } from "../../src/kit/logger.js";
 import { makeDatabase, makeRole } from "../engines/db/engines.js";
 import { quiet } from "../patterns/events/stores.js";
+import { blockFor } from "../support/block-for.js";
 import { service } from "../support/service.js";
 
 const server = service("postgres");
 const patient = { timeout: 60_000, interval: 20 };
-
-function block(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
-}
 
 describe.skipIf(!server)("the pulse of a process", { timeout: 120_000 }, () => {
   let db: Database;
@@ -41,7 +38,7 @@ describe.skipIf(!server)("the pulse of a process", { timeout: 120_000 }, () => {
   /** Blocks until the thread has said so: it may start late on a busy machine. */
   const said = (owner: string): Promise<void> =>
     vi.waitFor(async () => {
-      block(1000);
+      blockFor(1000);
       expect(await rows(owner)).toEqual([{ said: true }]);
     }, patient);
   const as = (user: string, options: string): string => {
@@ -85,11 +82,11 @@ describe.skipIf(!server)("the pulse of a process", { timeout: 120_000 }, () => {
     const leave = await pulseOf(own, logger).join({ ...member("named"), running: () => ["job 'a' 1", "job 'b' 2"] });
     watched(
       () => "job 'b' 2",
-      () => block(1500),
+      () => blockFor(1500),
     );
     const line = expect.stringContaining("the event loop was blocked");
     await vi.waitFor(() => expect(lines).toContainEqual([line, ["job 'b' 2"]]), patient);
-    block(1500);
+    blockFor(1500);
     await vi.waitFor(() => expect(lines).toContainEqual([line, ["job 'a' 1", "job 'b' 2"]]), patient);
     await leave();
     await own.close();

@@ -3,6 +3,7 @@ import type { DatabaseOptions } from "../../../src/engines/db/config.js";
 import type { Database, Queries } from "../../../src/engines/db/database.js";
 import { OperationalError } from "../../../src/engines/db/errors.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
+import { blockFor } from "../../support/block-for.js";
 import { service } from "../../support/service.js";
 import { makeDatabase, withServer } from "./engines.js";
 import { FaultProxy } from "./fault-proxy.js";
@@ -117,11 +118,6 @@ describe.skipIf(server === "")("the pool", () => {
   });
 
   describe("An event loop that is blocked for longer than a limit", () => {
-    const block = (ms: number): void => {
-      const end = performance.now() + ms;
-      while (performance.now() < end);
-    };
-
     it.each([
       ["statementTimeout", { statementTimeout: 1, preparedStatements: false }, {}],
       ["the timeout of a statement", {}, { timeout: 1 }],
@@ -133,7 +129,7 @@ describe.skipIf(server === "")("the pool", () => {
         const underWay = ask();
         await vi.waitFor(async () => expect(await db.fetchval("select 1")).toBe(1));
         const notYetSent = ask();
-        block(2000);
+        blockFor(2000);
         expect(await Promise.all([underWay, notYetSent])).toEqual([7, 7]);
       },
     );
@@ -142,7 +138,7 @@ describe.skipIf(server === "")("the pool", () => {
       const db = await open({ poolSize: 2, acquireTimeout: 1, connectTimeout: 1 });
       await db.transaction(async () => {
         const second = db.transaction((tx) => tx.fetchval("select 7"));
-        block(2000);
+        blockFor(2000);
         expect(await second).toBe(7);
       });
     });

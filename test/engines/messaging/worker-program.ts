@@ -4,6 +4,7 @@
  */
 import { createInterface } from "node:readline";
 import { createAmqpBroker, createKafkaBroker, createSqsBroker, openMessaging } from "../../../src/entry/messaging.js";
+import { blockFor } from "../../support/block-for.js";
 
 export interface WorkerSettings {
   readonly broker: "kafka" | "amqp" | "sqs";
@@ -25,7 +26,7 @@ const quiet = { debug() {}, info() {}, warn, error() {}, child: () => quiet };
 const client = await openMessaging(await create(config as never), { logger: quiet });
 const consumer = await client.subscribe(topic, { concurrency: 1, prefetch }, async function work(message) {
   say("begin", message.value, message.attempt);
-  if (block !== undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, block);
+  if (block !== undefined) blockFor(block);
   else if (!open) await new Promise<void>((resolve) => waiting.push(resolve));
   say("end", message.value, message.signal.aborted);
 });

@@ -5,6 +5,7 @@ import type { RateLimiter, RateVerdict } from "../../../src/batteries/rate-limit
 import { TokenBuckets } from "../../../src/batteries/rate-limit/token-buckets.js";
 import { RateLimitService } from "../../../src/engines/supervisor-state/rate-limit-service.js";
 import { SupervisedRateLimitStore } from "../../../src/engines/supervisor-state/rate-limit-store.js";
+import { blockFor } from "../../support/block-for.js";
 import fc, { runs } from "../../support/properties.js";
 import { type PairedWorker, paired } from "./pair.js";
 import { limiting, nextName, ways } from "./shared.js";
@@ -121,8 +122,7 @@ describe("a limit that workers share", () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     await next;
-    const end = performance.now() + 110;
-    while (performance.now() < end);
+    blockFor(110);
     expect(limiters[0]!.take("client", limit)).toBeInstanceOf(Promise);
   });
 

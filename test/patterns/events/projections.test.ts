@@ -3,6 +3,7 @@ import { App } from "../../../src/app/app.js";
 import { sql } from "../../../src/engines/db/sql/sql.js";
 import { ValueError } from "../../../src/kit/value-error.js";
 import { projection } from "../../../src/patterns/events/projections/projection.js";
+import { blockFor } from "../../support/block-for.js";
 import { service } from "../../support/service.js";
 import { Order } from "./order.js";
 import { makePlace, type Place, quiet, recorder, storeKinds } from "./stores.js";
@@ -51,9 +52,8 @@ describe.each(storeKinds(server).filter((kind) => kind !== "memory"))("projectio
       onTestFinished(() => own.drop());
       const slowApp = await own.start({ lease: "100ms" }, (made) => void (made.logger = logger));
       const slow = totals(`slow_${way}`, {}, async () => {
-        const end = performance.now() + 350;
         if (way === "awaits") await new Promise((resolve) => setTimeout(resolve, 350));
-        else while (performance.now() < end);
+        else blockFor(350);
       });
       const { position } = await slowApp.eventStore.append("order-1", item("a", 1));
       slowApp.eventStore.project(slow);

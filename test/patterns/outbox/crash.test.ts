@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { inboxTables, outboxTables } from "../../../src/patterns/outbox/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
+import { compiled } from "../../support/compiled.js";
 import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
-import { type Compiled, compiled } from "../compiled.js";
 import { wireTable } from "./table-broker.js";
 
 const server = service("postgres");
@@ -24,15 +24,14 @@ interface Worker {
 }
 
 describe.skipIf(!server)("workers of the outbox that are killed or paused", () => {
-  let program: Compiled;
+  let program: string;
   let db: Database;
   let url: string;
   let drop: () => Promise<void>;
   const workers: Worker[] = [];
-  beforeAll(async () => {
-    program = await compiled(join(import.meta.dirname, "relaying-process.ts"));
+  beforeAll(() => {
+    program = compiled(join(import.meta.dirname, "relaying-process.ts"));
   });
-  afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));
     db = await openDatabase(url);
@@ -49,7 +48,7 @@ describe.skipIf(!server)("workers of the outbox that are killed or paused", () =
   });
 
   function worker(mode: "publish" | "relay", env: Record<string, string> = {}): Worker {
-    const child = spawn(process.execPath, [program.file, url, mode], {
+    const child = spawn(process.execPath, [program, url, mode], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, ...env },
     });

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { installTables } from "../../../src/durable/tables.js";
 import type { Database } from "../../../src/engines/db/database.js";
 import { openDatabase } from "../../../src/engines/db/open-database.js";
 import { sagaTables } from "../../../src/patterns/saga/tables.js";
 import { makeDatabase } from "../../engines/db/engines.js";
+import { compiled } from "../../support/compiled.js";
 import { isLong } from "../../support/long.js";
 import { service } from "../../support/service.js";
-import { type Compiled, compiled } from "../compiled.js";
 
 const server = service("postgres");
 const patient = { timeout: 120_000, interval: 50 };
@@ -20,15 +20,14 @@ const chances = isLong ? Array.from({ length: 150 }, (_, n) => n + 1) : [1, 34];
 const effectsOfAll = 12;
 
 describe.skipIf(!server)("workers that are killed while they drive sagas", () => {
-  let program: Compiled;
+  let program: string;
   let db: Database;
   let url: string;
   let drop: () => Promise<void>;
   const children: ChildProcess[] = [];
-  beforeAll(async () => {
-    program = await compiled(join(import.meta.dirname, "driving-process.ts"));
+  beforeAll(() => {
+    program = compiled(join(import.meta.dirname, "driving-process.ts"));
   });
-  afterAll(() => program.remove());
   beforeEach(async () => {
     ({ url, drop } = await makeDatabase(server!));
     db = await openDatabase(url);
@@ -43,7 +42,7 @@ describe.skipIf(!server)("workers that are killed while they drive sagas", () =>
     await drop();
   });
   const worker = (mode: string, killAt: number, pauseAt = 0): ChildProcess => {
-    const child = spawn(process.execPath, [program.file, url, mode], {
+    const child = spawn(process.execPath, [program, url, mode], {
       stdio: ["ignore", "ignore", "inherit"],
       env: { ...process.env, KILL_AT: String(killAt), PAUSE_AT: String(pauseAt) },
     });

@@ -8,6 +8,7 @@ import { StepRefused, StepUnknown } from "../../../src/patterns/saga/steps.js";
 import { SagaStorage } from "../../../src/patterns/saga/storage.js";
 import { Sweeper } from "../../../src/patterns/saga/sweeper.js";
 import { engines } from "../../engines/db/engines.js";
+import { blockFor } from "../../support/block-for.js";
 import { service } from "../../support/service.js";
 import { quiet } from "../events/stores.js";
 
@@ -266,8 +267,7 @@ describe.each(engines(server))("sagas in $name", (engine) => {
           action: () => {
             ran.push("blocks");
             // No timer can end it.
-            const end = performance.now() + 800;
-            while (performance.now() < end);
+            blockFor(800);
           },
           compensate: () => void ran.push("undone"),
         })
