@@ -119,7 +119,7 @@ export {
   RuntimeError,
   UniqueViolation,
 } from "../engines/db/errors.js";
-export { openDatabase } from "../engines/db/open-database.js";
+export { type OpenDatabaseOptions, openDatabase } from "../engines/db/open-database.js";
 export { SqlFragment, sql } from "../engines/db/sql/sql.js";
 export { Json, json } from "../engines/db/values/json.js";
 export type { KvCommands, SetOptions as KvSetOptions } from "../engines/kvstore/commands/commands.js";
@@ -135,7 +135,7 @@ export { KvStoreConfig, type KvStoreOptions, type KvTlsOptions } from "../engine
 export { type KvErrorCode, KvStoreError } from "../engines/kvstore/errors.js";
 export type { KvClient, KvStore, KvStoreStats } from "../engines/kvstore/kvstore.js";
 export type { KvLock, LockOptions } from "../engines/kvstore/lock.js";
-export { openKvStore } from "../engines/kvstore/open-kvstore.js";
+export { type OpenKvStoreOptions, openKvStore } from "../engines/kvstore/open-kvstore.js";
 export type { ScanOptions } from "../engines/kvstore/scan.js";
 export type { KvScript } from "../engines/kvstore/script.js";
 export type { KvSubscription, MessageHandler, SubscribeOptions } from "../engines/kvstore/subscriptions.js";

@@ -42,7 +42,7 @@ export { MessagingError, type MessagingErrorCode } from "../engines/messaging/er
 export { createKafkaBroker, type KafkaBroker } from "../engines/messaging/kafka/kafka-broker.js";
 export { MemoryBroker, type MemoryBrokerOptions } from "../engines/messaging/memory/memory-broker.js";
 export { MemoryHub } from "../engines/messaging/memory/memory-hub.js";
-export { Message } from "../engines/messaging/message.js";
+export { Message, type NackOptions, type RequeueOptions } from "../engines/messaging/message.js";
 export type { Messaging } from "../engines/messaging/messaging.js";
 export { type OpenMessagingOptions, openMessaging } from "../engines/messaging/open-messaging.js";
 export type { BatchEntry, Published, PublishedValue, PublishOptions } from "../engines/messaging/publish/outgoing.js";
@@ -55,7 +55,7 @@ export {
 export type { RequestOptions } from "../engines/messaging/requests.js";
 export { createSqsBroker, type SqsBroker } from "../engines/messaging/sqs/sqs-broker.js";
 export { type Topic, type TopicOptions, topic, type ValueSchema } from "../engines/messaging/topic.js";
-export type { MessageTransaction } from "../engines/messaging/transaction.js";
+export type { MessageTransaction, MessageTransactionOptions } from "../engines/messaging/transaction.js";
 export { InvalidValueError } from "../engines/messaging/values.js";
 export type { Outbox } from "../patterns/outbox/feature.js";
 export type {

@@ -1,6 +1,8 @@
+import { options as declare, type OptionsOf, option } from "../../kit/config.js";
 import type { ConfigOf } from "../../kit/config-of.js";
 import type { Logger } from "../../kit/logger.js";
 import type { EitherSpelling } from "../../kit/names.js";
+import { is } from "../../kit/options.js";
 import { KvStoreConfig, type KvStoreOptions } from "./config.js";
 import { KvStoreError } from "./errors.js";
 import type { KvStore } from "./kvstore.js";
@@ -9,12 +11,20 @@ import { isHopeless } from "./translate-error.js";
 /** Seconds for which a start waits for a store that it can do without. */
 const optionalWithin = 1;
 
+const openOptions = declare("openKvStore()", {
+  /** Of failures in the background. Default: none. */
+  logger: option<Logger>(is.object),
+});
+
+export interface OpenKvStoreOptions extends OptionsOf<typeof openOptions.fields> {}
+
 /** Connects to a key-value store without an application: for scripts and tests. */
 export async function openKvStore(
   config?: ConfigOf<"KvStoreConfig"> | EitherSpelling<KvStoreOptions> | string | null,
-  options: { readonly logger?: Logger } = {},
+  options?: OpenKvStoreOptions,
 ): Promise<KvStore> {
-  const store = await createKvStore(KvStoreConfig.from([config]), options.logger);
+  const { logger } = openOptions.read([options]);
+  const store = await createKvStore(KvStoreConfig.from([config]), logger);
   try {
     await store.open();
   } catch (error) {

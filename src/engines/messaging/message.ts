@@ -1,17 +1,18 @@
 import { parseJson } from "../../http/json/json.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
 import type { Logger } from "../../kit/logger.js";
 import { inspectSymbol } from "../../kit/node-modules.js";
-import { type Duration, seconds } from "../../kit/time/duration.js";
+import { is } from "../../kit/options.js";
 import type { Transaction } from "../db/database.js";
 import type { IncomingRecord } from "./broker.js";
 import { frameworkHeaders, isTombstone } from "./headers.js";
 import { decodeValue } from "./values.js";
 
-/** The result that a handler chose for its message; delays in seconds. */
+/** The result that a handler chose for its message. */
 export type Decision =
   | { readonly kind: "ack" }
-  | { readonly kind: "nack"; readonly reason: string; readonly delay: number | null }
-  | { readonly kind: "requeue"; readonly delay: number | null }
+  | { readonly kind: "nack"; readonly reason: string; readonly delayMs: number | null }
+  | { readonly kind: "requeue"; readonly delayMs: number | null }
   | { readonly kind: "reject"; readonly reason: string }
   | { readonly kind: "deadLetter"; readonly reason: string };
 
@@ -27,6 +28,20 @@ export interface MessageParts {
   /** The value, if it has been decoded and checked. */
   readonly value?: { readonly value: unknown } | undefined;
 }
+
+const requeueFields = {
+  /** Time until the message is handled again; a day at most. Default: the pause of the policy `retry`. */
+  delay: option.duration(null, 0, "1d"),
+};
+const requeueOptions = options("requeue()", requeueFields);
+const nackOptions = options("nack()", {
+  /** Why, for the log and the dead letter. */
+  reason: option(is.string, "refused by the handler"),
+  ...requeueFields,
+});
+
+export interface RequeueOptions extends OptionsOf<typeof requeueFields> {}
+export interface NackOptions extends OptionsOf<typeof nackOptions.fields> {}
 
 export let decisionOf: (message: Message) => Decision | null;
 
@@ -118,13 +133,14 @@ export class Message<Value = unknown> {
   }
 
   /** The attempt has failed, like an error: the message is handled again later, after `delay`. */
-  nack({ reason, delay }: { readonly reason?: string; readonly delay?: Duration } = {}): void {
-    this.#decide({ kind: "nack", reason: reason ?? "refused by the handler", delay: secondsOf(delay) });
+  nack(options?: NackOptions): void {
+    const { reason, delay } = nackOptions.read([options]);
+    this.#decide({ kind: "nack", reason, delayMs: inMs(delay) });
   }
 
   /** The message is to be handled again later, and this does not count as an attempt. */
-  requeue({ delay }: { readonly delay?: Duration } = {}): void {
-    this.#decide({ kind: "requeue", delay: secondsOf(delay) });
+  requeue(options?: RequeueOptions): void {
+    this.#decide({ kind: "requeue", delayMs: inMs(requeueOptions.read([options]).delay) });
   }
 
   /** The message is dropped: it is not handled again and not kept. */
@@ -151,6 +167,6 @@ export class Message<Value = unknown> {
   }
 }
 
-function secondsOf(delay: Duration | undefined): number | null {
-  return typeof delay === "string" ? seconds(delay) : (delay ?? null);
+function inMs(delay: number | undefined): number | null {
+  return delay === undefined ? null : delay * 1000;
 }

@@ -37,7 +37,13 @@ import type { PublisherLimits } from "./publish/waiting.js";
 import { type ReplyValue, type RequestOptions, Requests } from "./requests.js";
 import { asConsumed, asTopic, type ConsumedTopic, type Topic } from "./topic.js";
 import { publishSpan } from "./trace.js";
-import { MessageTransaction, recordsOf, transactional } from "./transaction.js";
+import {
+  MessageTransaction,
+  type MessageTransactionOptions,
+  recordsOf,
+  transactional,
+  transactionOptions,
+} from "./transaction.js";
 
 /** A message for a handler, in a test. */
 export interface DeliverOptions extends Omit<PublishOptions, "delay"> {
@@ -154,9 +160,9 @@ export class Messaging {
    */
   async transaction<Result>(
     work: (tx: MessageTransaction) => Result | Promise<Result>,
-    options: { readonly broker?: BrokerName } = {},
+    options?: MessageTransactionOptions,
   ): Promise<Result> {
-    const { broker } = this.#brokerOf(options.broker ?? null, "of a transaction");
+    const { broker } = this.#brokerOf(transactionOptions.read([options]).broker ?? null, "of a transaction");
     const transact = transactional(broker);
     const tx = new MessageTransaction(broker);
     const result = await work(tx);

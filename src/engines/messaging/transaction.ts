@@ -1,4 +1,5 @@
-import type { Broker, OutgoingRecord } from "./broker.js";
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { type Broker, isBrokerName, type OutgoingRecord } from "./broker.js";
 import { MessagingError } from "./errors.js";
 import {
   type BatchEntry,
@@ -13,6 +14,13 @@ import { asTopic, type Topic } from "./topic.js";
 /** Bounds of one transaction: it is held in memory until it is committed. */
 const mostMessages = 10_000;
 const mostBytes = 16 * 1024 * 1024;
+
+export const transactionOptions = options("transaction()", {
+  /** The broker, where the application has several that have transactions. */
+  broker: option(isBrokerName),
+});
+
+export interface MessageTransactionOptions extends OptionsOf<typeof transactionOptions.fields> {}
 
 let take: (transaction: MessageTransaction) => readonly OutgoingRecord[];
 

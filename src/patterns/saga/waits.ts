@@ -127,6 +127,13 @@ export function readWait(name: string, options: unknown): Wait {
   if (source.kind === "signal" && (given.key !== undefined || given.keyOf !== undefined)) {
     throw new ValueError(`${owner} has a key: signals are sent to the id of an execution, and have none`);
   }
+  if (given.schema !== undefined && source.kind !== "topic") {
+    const cure = source.kind === "signal" ? ": a signal has its own, signal(name, { schema })" : "";
+    throw new ValueError(`option 'schema' in ${owner} goes with a topic only${cure}`);
+  }
+  if (given.from !== undefined && source.kind !== "event") {
+    throw new ValueError(`option 'from' in ${owner} goes with an event only`);
+  }
   if (source.kind !== "signal" && given.key === undefined) {
     throw new ValueError(`option 'key' is required in ${owner}: it selects the ${source.kind} of this execution`);
   }

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { App, KvStoreConfig, ValueError } from "stoa";
+import { App, KvStoreConfig, openDatabase, openKvStore, ValueError } from "stoa";
 import { describe, expect, it } from "vitest";
 
 describe("KvStoreConfig", () => {
@@ -87,6 +87,11 @@ describe("enableKvstore", () => {
     const app = new App();
     expect(app.enable_kvstore()).toBe(app);
     expect(() => app.enableKvstore({ url: "redis://other" })).toThrow("enableKvstore has been called already");
+  });
+
+  it("openKvStore() and openDatabase() refuse an unknown option before they connect", async () => {
+    await expect(openKvStore(null, { loger: console } as never)).rejects.toThrow("did you mean 'logger'?");
+    await expect(openDatabase("postgres://a@db/b", { loger: 1 } as never)).rejects.toThrow("did you mean 'logger'?");
   });
 
   it("enableKvstore() refuses invalid options at the call", () => {

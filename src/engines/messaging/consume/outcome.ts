@@ -71,18 +71,14 @@ function decided(decision: Decision, value: unknown): Outcome {
     case "ack":
       return { kind: "done", value };
     case "nack":
-      return { kind: "retry", error: new Error(decision.reason), delayMs: milliseconds(decision.delay) };
+      return { kind: "retry", error: new Error(decision.reason), delayMs: decision.delayMs };
     case "requeue":
-      return { kind: "requeue", delayMs: milliseconds(decision.delay) };
+      return { kind: "requeue", delayMs: decision.delayMs };
     case "reject":
       return { kind: "reject", reason: decision.reason };
     case "deadLetter":
       return { kind: "dead", reason: "handler", error: new Error(decision.reason) };
   }
-}
-
-function milliseconds(seconds: number | null): number | null {
-  return seconds === null || !Number.isFinite(seconds) ? null : Math.min(Math.max(0, seconds * 1000), 86_400_000);
 }
 
 /** The result of a handler; rejects and aborts when the time is up. */
