@@ -10,7 +10,7 @@ const initOptions = options("HttpError", {
   /** Overrides the reason phrase of the status as the problem's `title`. */
   title: option(is.string),
   /** Header fields of the response. */
-  headers: option<Readonly<Record<string, string>>>(is.object),
+  headers: option<Readonly<Record<string, string>>>(is.record),
   /** Further members of the problem body. */
   extensions: option<Readonly<Record<string, unknown>>>(is.object),
   /** The exact JSON body, in place of problem details. */
@@ -71,8 +71,9 @@ addSnakeNames(BaseGuardError.prototype, ["statusCode"]);
 /** The request lacks credentials, or they are not valid: 401. */
 export class UnauthorizedError extends GuardError {
   constructor(message?: string, init?: HttpErrorInit) {
+    const given = initOptions.readGiven([init], "UnauthorizedError");
     // RFC 9110 section 15.5.2: a 401 names the scheme by which to authenticate.
-    super(401, message, { headers: { "WWW-Authenticate": "Bearer" }, ...init });
+    super(401, message, { headers: { "WWW-Authenticate": "Bearer" }, ...given });
   }
 }
 

@@ -85,7 +85,7 @@ export function options<F extends Fields, const Order extends readonly (keyof F 
 ): OptionSet<F> {
   const order: readonly string[] = shape.order ?? [];
   const readGiven = (args: readonly unknown[], place = owner): Partial<SettingsOf<F>> =>
-    readFields(place, named(place, args, order), fields) as Partial<SettingsOf<F>>;
+    readFields(place, named(place, args, order, fields), fields) as Partial<SettingsOf<F>>;
   const read = (args: readonly unknown[], place = owner): SettingsOf<F> => {
     const given: Record<string, unknown> = readGiven(args, place);
     const settings: Record<string, unknown> = {};
@@ -233,18 +233,36 @@ function durationOption(setting: (seconds: number) => number, unit = 1): Duratio
 }
 
 /** The arguments as an object by name. A single plain object is the options themselves. */
-function named(owner: string, args: readonly unknown[], order: readonly string[]): Readonly<Record<string, unknown>> {
+function named(
+  owner: string,
+  args: readonly unknown[],
+  order: readonly string[],
+  fields: Fields,
+): Readonly<Record<string, unknown>> {
   const [first] = args;
   if (args.length <= 1 && (first === undefined || first === null)) return {};
   if (args.length === 1 && isPlainObject(first)) return first;
-  // Without positions nothing else can be meant: an instance of a class of settings, too.
-  if (args.length === 1 && order.length === 0 && isRecord(first)) return first;
-  if (order.length === 0) throw new ValueError(`${owner} takes an object of options, not ${show(first)}`);
+  if (order.length === 0) {
+    // Without positions nothing else can be meant: an instance of a class of settings, too.
+    const inherited =
+      args.length === 1 && isRecord(first) && !(first instanceof Error) ? withInherited(first, fields) : null;
+    if (inherited !== null) return inherited;
+    const cure = first instanceof Promise ? ": is an await missing?" : listedNames(Object.keys(fields));
+    throw new ValueError(`${owner} takes an object of options, not ${show(first)}${cure}`);
+  }
   if (args.length > order.length) {
     const most = order.length === 1 ? "1 argument" : `${order.length} arguments`;
     throw new ValueError(`${owner} takes at most ${most}: ${order.join(", ")}`);
   }
   return Object.fromEntries(args.map((value, index) => [order[index]!, value]));
+}
+
+/** The own values of an object and the options that it inherits, such as getters of its class; null if it has no option. */
+function withInherited(given: Record<string, unknown>, fields: Fields): Record<string, unknown> | null {
+  const names = Object.keys(fields).flatMap((field) => [field, snakeCase(field)]);
+  const found = names.filter((name) => name in given && !(name in Object.prototype));
+  if (found.length === 0 && names.length > 0) return null;
+  return { ...Object.fromEntries(found.map((name) => [name, given[name]])), ...given };
 }
 
 function readFields(owner: string, given: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {

@@ -16,6 +16,16 @@ export const is = {
   // The type of a function, an object or anything else is that of the option: option<Handler>(is.function).
   function: expectation<never>("a function", (value) => typeof value === "function"),
   object: expectation<never>("an object", (value) => typeof value === "object" && value !== null),
+  // The entries of a Map and of Headers are not its properties.
+  record: expectation<never>(
+    "an object of names and values",
+    (value) => typeof value === "object" && value !== null && !(Symbol.iterator in value),
+  ),
+  signal: ((value) => {
+    if (value instanceof AbortController) return "an AbortSignal: write controller.signal";
+    const isSignal = typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
+    return isSignal ? undefined : "an AbortSignal";
+  }) as Check<AbortSignal>,
   // Null is an option that is not given, unless it is a value.
   anything: expectation<never>("anything but null", (value) => value !== null),
   anythingOrNull: (() => undefined) as Check<never>,
@@ -30,6 +40,12 @@ export const is = {
     expectation(`an integer${rangeOf(min, max)}`, (value) => Number.isInteger(value) && inRange(value, min, max)),
   number: (min: number = -Infinity, max: number = Infinity): Check<number> =>
     expectation(`a number${rangeOf(min, max)}`, (value) => Number.isFinite(value) && inRange(value, min, max)),
+  /** A bound, or none. */
+  limit: (min: number): Check<number> =>
+    expectation(
+      `an integer of at least ${min}, or Infinity`,
+      (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= min),
+    ),
   oneOf: <const T extends readonly unknown[]>(...allowed: T): Check<T[number]> =>
     expectation(`one of ${allowed.map((item) => show(item)).join(", ")}`, (value) => allowed.includes(value)),
   list:

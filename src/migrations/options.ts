@@ -24,7 +24,7 @@ const migratorOptions = options(
     /** Called for each event. */
     onEvent: option<(event: MigrationEvent) => void>(is.function),
     /** Cancels the running statement; its transaction is rolled back. */
-    signal: option<AbortSignal>(is.object),
+    signal: option(is.signal),
   },
   { order: ["directory"] },
 );

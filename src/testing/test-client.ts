@@ -17,7 +17,7 @@ const clientOptions = options("TestClient", {
   /** The origin of `request.url` and `Host`. Default "http://localhost". */
   baseUrl: option(is.text, "http://localhost"),
   /** Header fields of every request. */
-  headers: option<Readonly<Record<string, string>>>(is.object),
+  headers: option<Readonly<Record<string, string>>>(is.record),
 });
 
 export interface TestClientOptions extends OptionsOf<typeof clientOptions.fields> {}

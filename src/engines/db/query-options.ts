@@ -3,7 +3,7 @@ import { is } from "../../kit/options.js";
 
 const queryFields = {
   /** Cancels the statement, on the server too; the call then fails with `OperationalError`. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
   /** Time after which the statement is cancelled; the configured `statementTimeout` holds as well. */
   timeout: option.duration(null, "1ms", "24d"),
   /** False keeps this statement out of the cache of prepared statements: for text that is never the same twice. */

@@ -14,7 +14,7 @@ const lockOptions = options("lock()", {
   /** Time to wait while another holder has it. Default 0. */
   wait: option.duration(0),
   /** Ends the wait; `lock.signal` is aborted with it. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 });
 
 export interface LockOptions extends OptionsOf<typeof lockOptions.fields> {}

@@ -1,5 +1,6 @@
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import { is } from "../../kit/options.js";
+import { ValueError } from "../../kit/value-error.js";
 import type { IncomingRecord } from "./broker.js";
 import { groupBy } from "./group-by.js";
 import { countIn, frameworkHeaders, withoutOwn } from "./headers.js";
@@ -53,7 +54,7 @@ const filterOptions = options("a filter of dead letters", {
   /** The consumer group that failed. */
   group: option(is.string),
   /** The most that are looked at. Default 1000. */
-  limit: option(is.integer(1), 1000),
+  limit: option(is.limit(1), 1000),
 });
 
 /** A choice of dead letters; all fields given must fit. */
@@ -116,13 +117,18 @@ export class DeadLetters {
   }
 
   /** Removes dead letters for good. Resolves to the number. */
-  discard(topic: Topic<never, unknown> | string, filter: DeadLetterFilter = {}): Promise<number> {
+  async discard(topic: Topic<never, unknown> | string, filter?: DeadLetterFilter): Promise<number> {
+    // A choice that has lost its value must not become "all".
+    const isEmpty = filter === undefined || (filter !== null && Object.keys(filter).length === 0);
+    if (!isEmpty && Object.keys(filterOptions.readGiven([filter])).length === 0) {
+      throw new ValueError("discard() has a filter without a value: leave the filter out to remove all dead letters");
+    }
     return this.#visit(topic, filter, async () => "remove");
   }
 
   async #visit(
     name: Topic<never, unknown> | string,
-    given: DeadLetterFilter,
+    given: DeadLetterFilter | undefined,
     visit: (letter: DeadLetter, record: IncomingRecord) => Promise<"keep" | "remove">,
   ): Promise<number> {
     const topic = asTopic(name);

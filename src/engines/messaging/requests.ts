@@ -1,22 +1,21 @@
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import { lazily } from "../../kit/on-demand.js";
-import { show } from "../../kit/options.js";
-import { ValueError } from "../../kit/value-error.js";
 import type { Broker, IncomingRecord } from "./broker.js";
 import { replySuffix } from "./consume/reply.js";
 import { MessagingError } from "./errors.js";
 import { frameworkHeaders } from "./headers.js";
-import type { PublishOptions } from "./publish/outgoing.js";
+import { publishFields } from "./publish/outgoing.js";
 import type { Topic } from "./topic.js";
 import { checkIncoming, decodeValue } from "./values.js";
 
 const requestOptions = options("request()", {
+  ...publishFields,
   /** Time to wait for the reply. Default 30 seconds. */
   timeout: option.duration("30s", "1ms", "1d"),
 });
 
 /** Options of a request. */
-export type RequestOptions = Omit<PublishOptions, "delay"> & OptionsOf<typeof requestOptions.fields>;
+export interface RequestOptions extends OptionsOf<typeof requestOptions.fields> {}
 
 /** The type of the replies to requests of a topic. */
 export type ReplyValue<T> = T extends Topic<never, unknown, infer Reply> ? Reply : unknown;
@@ -48,10 +47,8 @@ export class Requests {
 
   constructor(private readonly parts: RequestsParts) {}
 
-  async request(topic: Topic, value: unknown, given: RequestOptions = {}): Promise<unknown> {
-    if (typeof given !== "object" || given === null) throw new ValueError(`options, not ${show(given)}`);
-    const { timeout: patience, ...publish } = given;
-    const { timeout } = requestOptions.read([{ timeout: patience }], `request('${topic.name}')`);
+  async request(topic: Topic, value: unknown, given?: RequestOptions): Promise<unknown> {
+    const { timeout, ...publish } = requestOptions.read([given], `request('${topic.name}')`);
     this.#assertOpen(topic);
     if (this.#waiting >= mostWaiting) {
       throw new MessagingError("BUSY", `${mostWaiting} requests wait for their replies already`);

@@ -47,9 +47,8 @@ export function isDuration(min: number = 0, max: number = longest): Check<Durati
     const given = readSeconds(value);
     if (given === undefined) return `a duration: ${durationForm}`;
     if (given >= min && given <= max) return undefined;
-    return max === longest
-      ? `a duration of at least ${inWords(min)}`
-      : `a duration from ${inWords(min)} to ${inWords(max)}`;
+    if (max !== longest) return `a duration from ${inWords(min)} to ${inWords(max)}`;
+    return given < min ? `a duration of at least ${inWords(min)}` : `a duration of at most ${inWords(max)}`;
   };
 }
 

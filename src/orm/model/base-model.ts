@@ -2,10 +2,10 @@
 
 import { inspect } from "node:util";
 import type { Queries, Statement } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { jsonResponse, type Response } from "../../http/response.js";
 import { toResponseSymbol } from "../../http/to-response.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
-import { is } from "../../kit/options.js";
 import {
   type BodyResult,
   bodyValidatorSymbol,
@@ -53,7 +53,7 @@ const errorClasses = new WeakMap<object, ErrorClasses>();
 
 const rawOptions = options("raw()", {
   /** The transaction or database to read with. Default: the one of the request. */
-  using: option<Queries>(is.object),
+  using: option(isQueries),
 });
 
 export interface RawOptions extends OptionsOf<typeof rawOptions.fields> {}

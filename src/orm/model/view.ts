@@ -1,4 +1,4 @@
-import type { Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
@@ -25,7 +25,7 @@ const refreshOptions = options("refresh()", {
   /** Readers see the old rows meanwhile. Needs a primary key without duplicates, and rows from a first refresh. Default false. */
   concurrently: option(is.boolean, false),
   /** The transaction or database to write with. Default: the one of the request. */
-  using: option<Queries>(is.object),
+  using: option(isQueries),
 });
 
 export interface RefreshOptions extends OptionsOf<typeof refreshOptions.fields> {}

@@ -1,4 +1,5 @@
 import type { Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
 import { is } from "../../kit/options.js";
 import { softDeleteColumn } from "../compile/query-parts.js";
@@ -27,7 +28,7 @@ export const saveOptions = options("save()", {
   /** Writes only these fields. */
   fields: option(is.strings),
   /** The transaction or database to write with. Default: the one that the row was read with. */
-  using: option<Queries>(is.object),
+  using: option(isQueries),
   /** Changes of related rows, by relation, in the same transaction. */
   related: option<object>(is.object),
 });

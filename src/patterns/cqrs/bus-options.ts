@@ -8,7 +8,7 @@ import type { MessageMonitor } from "./monitor.js";
 
 export const executeOptions = options("execute()", {
   /** Aborts the signal of the handler. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
   /** A command with the same key and input has its effect once, and its first result is returned again. */
   idempotencyKey: option(isTextUpTo(longestKey)),
 });

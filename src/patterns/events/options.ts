@@ -1,4 +1,4 @@
-import type { Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { type Check, is } from "../../kit/options.js";
 import type { ExpectedVersion } from "./errors.js";
@@ -8,7 +8,7 @@ export const waitForOptions = options("waitFor()", {
   /** Time after which the call returns false. Default 5 seconds. */
   timeoutMs: option.milliseconds("5s"),
   /** The call returns false when it is aborted. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 });
 
 export interface WaitForOptions extends OptionsOf<typeof waitForOptions.fields> {}
@@ -21,16 +21,16 @@ export const loadOptions = options("load()", {
   /** The state at this time, by the clock of the store. */
   at: option(isDate),
   /** The transaction to read in. Default: the one around the caller, if there is one. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 });
 
 export interface LoadOptions extends OptionsOf<typeof loadOptions.fields> {}
 
 const writeFields = {
   /** For all of the events; the metadata of an event wins. */
-  metadata: option<EventMetadata>(is.object),
+  metadata: option<EventMetadata>(is.record),
   /** The transaction to take part in. Default: the one around the caller, if there is one. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 };
 
 export const appendOptions = options("append()", {
@@ -54,30 +54,28 @@ export interface AppendResult {
   readonly known: boolean;
 }
 
-const isPlace: Check<number> = (value) => (value === Infinity ? undefined : is.integer(0)(value));
-
 const readFields = {
   /** True reads from the end to the beginning. Default false. */
   backwards: option(is.boolean, false),
   /** The most events. Default: no limit. */
-  limit: option(isPlace, Infinity, "no limit"),
+  limit: option(is.limit(0), Infinity, "no limit"),
   /** True for archived events too. Default false. */
   archived: option(is.boolean, false),
 };
 
 export const readOptions = options("read()", {
   /** The first version to read; backwards, the last one. Default: the beginning, or the end. */
-  from: option(isPlace),
+  from: option(is.integer(0)),
   ...readFields,
   /** The transaction to read in. Default: the one around the caller, if there is one. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 });
 
 export interface ReadOptions extends OptionsOf<typeof readOptions.fields> {}
 
 export const readAllOptions = options("readAll()", {
   /** Events after this position, or backwards up to it. Default 0. */
-  from: option(isPlace, 0),
+  from: option(is.integer(0), 0),
   ...readFields,
   /** Only events of these types. Default: all. */
   types: option(is.strings),
@@ -92,7 +90,7 @@ export interface SaveOptions extends OptionsOf<typeof saveOptions.fields> {}
 const handleFields = {
   ...writeFields,
   /** The number of times that the function may run again after a conflict. Default 5. */
-  retries: option(is.integer(0), 5),
+  retries: option(is.limit(0), 5),
 };
 
 export const handleOptions = options("handle()", handleFields);

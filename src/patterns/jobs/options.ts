@@ -1,7 +1,7 @@
 import { adminOption } from "../../console/options.js";
 import { isSchemaName } from "../../durable/schema-name.js";
 import { isText } from "../../durable/texts.js";
-import type { Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { type Check, is, show } from "../../kit/options.js";
 import { isDuration, readSeconds } from "../../kit/time/duration.js";
@@ -126,7 +126,7 @@ const added = {
   /** Higher ones are run first. Default 0. */
   priority: option(is.integer(-32_768, 32_767), 0),
   /** The transaction to take part in. Default: the one around the caller, if there is one. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 };
 
 const enqueueOptions = options("enqueue()", {

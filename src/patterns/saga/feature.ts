@@ -41,7 +41,7 @@ const waitOptions = declare("wait()", {
   /** Time after which the call returns null. Default 10 seconds. */
   timeoutMs: option.milliseconds("10s"),
   /** The call returns null when it is aborted. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 });
 
 export interface SagaHandle<Input, Results = unknown> {

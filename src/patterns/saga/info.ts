@@ -1,5 +1,5 @@
 import { isText } from "../../durable/texts.js";
-import type { Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { options as declare, type OptionsOf, option } from "../../kit/config.js";
 import { type Check, is, isPlainObject, show } from "../../kit/options.js";
 import { isStorable } from "../../kit/storable.js";
@@ -95,7 +95,7 @@ export const signalOptions = declare("signal()", {
   /** Sends of one key are one signal. */
   key: option(isText),
   /** The transaction to take part in: the signal arrives if it is committed. Default: the one around the caller. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 });
 
 export interface SignalOptions extends OptionsOf<typeof signalOptions.fields> {}

@@ -6,8 +6,8 @@ import { mostCounted } from "../../durable/retention.js";
 import type { StoredTrace } from "../../durable/stored-trace.js";
 import { isTextUpTo } from "../../durable/texts.js";
 import type { Database, Queries } from "../../engines/db/database.js";
+import { isQueries } from "../../engines/db/is-queries.js";
 import { type OptionsOf, option, options } from "../../kit/config.js";
-import { is } from "../../kit/options.js";
 import { applied, isFinished, rowFields, type SagaRow, type Transition } from "./row.js";
 
 /** Another worker drives the saga. */
@@ -19,7 +19,7 @@ export const startOptions = options("start()", {
   /** The id of the execution. A second start with the same id and input is the same execution. Default: a random one. */
   id: option(isTextUpTo(200)),
   /** The transaction to take part in: the saga begins if it is committed. Default: the one around the caller. */
-  tx: option<Queries>(is.object),
+  tx: option(isQueries),
 });
 
 export interface StartOptions extends OptionsOf<typeof startOptions.fields> {}

@@ -10,7 +10,7 @@ export const callOptions = options("a call of gRPC", {
   /** Time from the start of the call until it fails with DEADLINE_EXCEEDED; 0 for no limit. */
   timeout: option.duration(null),
   /** Cancels the call. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
   /**
    * False for a call that continues without the call of the handler that makes it. By default it ends with that one: with
    * its deadline, and when its client cancels.

@@ -23,18 +23,18 @@ const transactionOptions = options("transaction()", {
    * Settings that hold until the end of the transaction: `{ "app.user": id }`, which policies of row-level security read
    * with `current_setting('app.user')`. Also those of the server, such as `role`.
    */
-  settings: option<SettingValues>(is.object),
+  settings: option<SettingValues>(is.record),
   /** The number of times that the function may run again after a serialization failure, a deadlock or a change of a table. */
   retry: option(is.integer(0, 100)),
   /** Ends the transaction: it is rolled back. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 });
 
 const sessionOptions = options("session()", {
   /** Time that each statement in it may run, in place of the configured limit; 0 for no limit. */
   statementTimeout: option.duration(null, 0, "24d"),
   /** Ends the statements of the session. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 });
 
 /** Options that may be given as undefined, as programs that pass their own on do. */

@@ -23,7 +23,7 @@ export interface CallOptions {
 /** The options of calls that wait. */
 export const waitFields = {
   /** Ends the wait; the call then rejects with the reason of the signal. */
-  signal: option<AbortSignal>(is.object),
+  signal: option(is.signal),
 };
 
 /** The options of calls that read entries of a stream. */

@@ -8,7 +8,7 @@ class MemoryBrokerConfig extends config("enableMemoryBroker", {
   /** The group of consumers that name none. Default: the name of the application, else "stoa". */
   groupId: option(is.text),
   /** The largest message in bytes. Default 1 MiB. */
-  maxBytes: option(is.integer(1)),
+  maxBytes: option(is.limit(1)),
 }) {}
 
 export interface MemoryBrokerSettings extends OptionsOf<typeof MemoryBrokerConfig.options.fields> {}

@@ -25,7 +25,7 @@ const brokerOptions = options("MemoryBroker", {
   /** The group of consumers that name none. Default "stoa". */
   groupId: option(is.text, "stoa"),
   /** The largest message in bytes. Default 1 MiB. */
-  maxBytes: option(is.integer(1), 1024 * 1024, "1 MiB"),
+  maxBytes: option(is.limit(1), 1024 * 1024, "1 MiB"),
 });
 
 export interface MemoryBrokerOptions extends OptionsOf<typeof brokerOptions.fields> {}

@@ -19,17 +19,22 @@ const isKey: Check<string | null> = (value) =>
 const isId: Check<string> = (value) =>
   typeof value === "string" && /^[\w.:-]{1,200}$/.test(value) ? undefined : "1 to 200 plain characters";
 
-const publishOptions = options("publish()", {
+/** Options of publishes and of requests. */
+export const publishFields = {
   /** Messages of one key are handled in order. Default: the key of the topic's declaration, or none. */
   key: option(isKey),
   /** Header fields. */
-  headers: option<Readonly<Record<string, string>>>(is.object),
-  /** Time until the message may be delivered, where the broker can. Default 0. */
-  delay: option.duration(0, 0, "365d"),
+  headers: option<Readonly<Record<string, string>>>(is.record),
   /** The id, for a program that has one: consumers that are idempotent handle each id once. Default: a new UUID. */
   id: option(isId),
   /** True publishes the value null as a tombstone, which deletes its key from a compacted topic. Default false. */
   tombstone: option(is.boolean, false),
+};
+
+const publishOptions = options("publish()", {
+  ...publishFields,
+  /** Time until the message may be delivered, where the broker can. Default 0. */
+  delay: option.duration(0, 0, "365d"),
 });
 
 export interface PublishOptions extends OptionsOf<typeof publishOptions.fields> {}

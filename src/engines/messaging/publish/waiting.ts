@@ -21,9 +21,9 @@ export const limitFields = {
   /** Time until a publish that is not confirmed rejects. Default 30 seconds. */
   timeout: option.duration("30s"),
   /** The most messages that wait. Default 10000. */
-  maxWaiting: option(is.integer(0), 10_000),
+  maxWaiting: option(is.limit(0), 10_000),
   /** The most bytes that wait. Default 64 MiB. */
-  maxWaitingBytes: option(is.integer(0), 64 * 1024 * 1024, "64 MiB"),
+  maxWaitingBytes: option(is.limit(0), 64 * 1024 * 1024, "64 MiB"),
 };
 
 export const publisherLimits = options("Publisher", limitFields);
