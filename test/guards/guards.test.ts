@@ -107,6 +107,11 @@ describe("a guard", () => {
     expect(unauthorized.headers.get("www-authenticate")).toBe("Bearer");
     expect(await unauthorized.json()).toMatchObject({ title: "Unauthorized", detail: "log in", status: 401 });
     expect(await statusOf(() => Promise.reject(new ForbiddenError()))).toBe(403);
+    expect(new UnauthorizedError("log in", { headers: undefined, title: "No" })).toMatchObject({
+      headers: { "WWW-Authenticate": "Bearer" },
+      title: "No",
+    });
+    expect(() => new UnauthorizedError("log in", "Bearer" as never)).toThrow("UnauthorizedError takes an object");
   });
 
   const silent: [string, Guard][] = [

@@ -116,7 +116,56 @@ describe("options of a call", () => {
   });
 
   it("A call without positional arguments takes an object only", () => {
-    expect(() => call.read([3])).toThrow("enableMail() takes an object of options, not 3");
+    expect(() => call.read([3])).toThrow(
+      "enableMail() takes an object of options, not 3; its options are retries, quiet",
+    );
     expect(() => call.read([[]])).toThrow("enableMail() takes an object of options, not []");
+  });
+
+  it("An object of a class has its own options and those that it inherits", () => {
+    class Settings {
+      retries = 7;
+      get quiet(): boolean {
+        return true;
+      }
+      other(): void {}
+    }
+    expect(call.read([new Settings()])).toEqual({ retries: 7, quiet: true });
+    expect(call.read([Object.create({ retries: 5 })])).toEqual({ retries: 5, quiet: undefined });
+    const snake = options("read()", { maxWait: option(is.integer(0)) });
+    expect(snake.read([Object.create({ max_wait: 2 })])).toEqual({ maxWait: 2 });
+    class Wrong {
+      get retries(): number {
+        return -1;
+      }
+    }
+    expect(() => call.read([new Wrong()])).toThrow("option 'retries' in enableMail()");
+  });
+
+  it.each([
+    [Promise.resolve({ retries: 1 }), "not an object (Promise): is an await missing?"],
+    [new Map([["retries", 1]]), "not an object (Map); its options are retries, quiet"],
+    [new Date(), "not an object (Date)"],
+    [new Error("no"), "not an object (Error)"],
+    [Object.assign(new Error("no"), { retries: 1 }), "not an object (Error)"],
+    [new (class Mail {})(), "not an object (Mail)"],
+  ])("An object without any option is refused: %s", (given, expected) => {
+    expect(() => call.read([given])).toThrow(`enableMail() takes an object of options, ${expected}`);
+  });
+
+  it("A bound is an integer or Infinity, a signal has what signals have, and a record is no Map", () => {
+    const made = options("f()", { most: option(is.limit(1)), signal: option(is.signal), headers: option(is.record) });
+    const { signal } = new AbortController();
+    expect(made.readGiven([{ most: Infinity, signal, headers: {} }])).toEqual({ most: Infinity, signal, headers: {} });
+    for (const most of [0, 1.5, -Infinity, Number.NaN, "2"]) {
+      expect(() => made.read([{ most }])).toThrow("option 'most' in f() must be an integer of at least 1, or Infinity");
+    }
+    expect(() => made.read([{ signal: new AbortController() }])).toThrow(
+      "must be an AbortSignal: write controller.signal",
+    );
+    expect(() => made.read([{ signal: {} }])).toThrow("option 'signal' in f() must be an AbortSignal, not");
+    for (const headers of [new Map(), new Headers(), ["a"]]) {
+      expect(() => made.read([{ headers }])).toThrow("must be an object of names and values");
+    }
   });
 });

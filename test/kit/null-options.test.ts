@@ -60,6 +60,7 @@ it("Null counts as not given for every option of every call and class", async ()
     "down(): to",
     "join(): info",
     "publish(): key",
+    "request(): key",
     "sql(): from",
     "sql(): to",
     "stream(): info",

@@ -63,7 +63,11 @@ describe("Dead letters", () => {
     await client.publish("t", 2);
     await until(() => consumer.stats().results.dead === 1 && seen.includes(2));
     expect(seen).toEqual([1, 2]);
-    expect(await client.deadLetters.list("t")).toHaveLength(1);
+    for (const lost of [null, { failure: null }, { ids: undefined }, { group: undefined, failure: null }]) {
+      await expect(client.deadLetters.discard("t", lost as never)).rejects.toThrow("a filter without a value");
+    }
+    expect(await client.deadLetters.list("t", { limit: Infinity })).toHaveLength(1);
+    expect(await client.deadLetters.discard("t", {})).toBe(1);
   });
 
   it("A dead letter that is too large for its broker keeps the beginning of its value, and cannot be sent back", async () => {
@@ -132,7 +136,7 @@ describe("Dead letters", () => {
     expect(await client.deadLetters.discard("t")).toBe(2);
   });
 
-  it("A filter with a misspelt name discards nothing", async () => {
+  it("A filter with a misspelt name, or whose only value is missing, discards nothing", async () => {
     const hub = new MemoryHub();
     const { client } = await opened(hub);
     hub.append(recordOf("t.dead"));

@@ -46,3 +46,19 @@ it("A misspelt or wrong option of nack() or requeue() is an error in the handler
   ]);
   expect(await client.deadLetters.list("orders")).toEqual([]);
 });
+
+it("A request names itself and its options when one is misspelt, and cannot be delayed", async () => {
+  const client = await openMessaging(new MemoryBroker());
+  await expect(client.request("prices", 1, { timeot: 1 } as never)).rejects.toThrow(
+    "unknown option 'timeot' in request('prices'); did you mean 'timeout'?",
+  );
+  await expect(client.request("prices", 1, { delay: 1 } as never)).rejects.toThrow(
+    "unknown option 'delay' in request('prices')",
+  );
+  await client.subscribe("prices", { retry: false }, ({ value, key, headers }) => [value, key, headers["unit"]]);
+  expect(await client.request("prices", 1, { key: "a", headers: { unit: "eur" }, timeout: "20s" })).toEqual([
+    1,
+    "a",
+    "eur",
+  ]);
+});
