@@ -10,7 +10,7 @@ import { startTunnel, type Tunnel } from "./tunnel.js";
 const url = service("rabbitmq");
 
 describe.skipIf(!url)("RabbitMQ", () => {
-  const backend = { connect: () => createAmqpBroker(url) };
+  const backend = { connect: () => createAmqpBroker({ url: url!, connectTimeout: "1m" }) };
   const open = clients(backend);
   testBroker({ name: "RabbitMQ", ...backend, abilities: ["broadcast", "delay"] }, { describe, it });
 

@@ -18,7 +18,7 @@ export const credentials = { accessKeyId: "test", secretAccessKey: "test" };
 /** The cases of cloud queues, for an emulator. */
 export function cloudQueueSuite(name: string, endpoint: () => string): void {
   // Without long polling, which the case of an application has: the end of a consumer waits for its last request.
-  const settings = () => ({ endpoint: endpoint(), credentials, waitTime: 0 });
+  const settings = () => ({ endpoint: endpoint(), credentials, waitTime: 0, connectTimeout: "1m" }) as const;
   // Order is kept by FIFO queues only.
   const fifo = { name: `${name}, with FIFO queues`, connect: () => createSqsBroker({ ...settings(), fifo: true }) };
   testBroker({ ...fifo, abilities: [] }, { describe, it });
