@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Factory, FactoryOptions } from "../di/container.js";
+import type { FactoryOptions } from "../di/container.js";
 import type { Inject, Provided } from "../di/depends.js";
 import type { FacesOf, Feature } from "../feature/feature.js";
 import type { Host } from "../feature/host.js";
@@ -8,7 +8,6 @@ import { decorating } from "../kit/decorating.js";
 import type { Logger } from "../kit/logger.js";
 import { addSnakeNames, type SnakeMembers } from "../kit/names.js";
 import { onDemand } from "../kit/on-demand.js";
-import { isPlainObject } from "../kit/options.js";
 import { ValueError } from "../kit/value-error.js";
 import { checkErrorClass, type ErrorClass, type ExceptionHandler } from "../pipeline/exceptions.js";
 import { attach, type Blueprint } from "../routing/blueprint.js";
@@ -220,9 +219,7 @@ class BaseApp extends Router {
 
   #registerFactory(lifetime: "scoped" | "transient", name: string, given: readonly unknown[]): this {
     this.#host.assertOpen(`registering '${name}'`);
-    const [first, second] = given;
-    const options = isPlainObject(first) ? (first as FactoryOptions) : {};
-    this.#host.container.addFactory(lifetime, name, options, (isPlainObject(first) ? second : first) as Factory);
+    this.#host.container.addFactory(lifetime, name, given);
     return this;
   }
 }

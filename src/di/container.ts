@@ -2,7 +2,7 @@ import type { Request } from "../http/request.js";
 import { checkedOptions } from "../kit/config.js";
 import { isPromise } from "../kit/is-promise.js";
 import { capitalized } from "../kit/names.js";
-import { is, show } from "../kit/options.js";
+import { type Check, is, isPlainObject, show } from "../kit/options.js";
 import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
@@ -15,7 +15,10 @@ export interface FactoryOptions<I extends Inject = Inject> {
   readonly dispose?: (value: never) => void | Promise<void>;
 }
 
-const readFactoryOptions = checkedOptions<FactoryOptions>({ inject: is.object, dispose: is.function });
+const isInject: Check<Inject> = (value) =>
+  is.record(value) === undefined ? undefined : 'an object such as { mail: Depends("mail") }';
+
+const readFactoryOptions = checkedOptions<FactoryOptions>({ inject: isInject, dispose: is.function });
 
 export type Factory = (request: Request, injected: Injected) => unknown;
 
@@ -38,11 +41,12 @@ export class Container {
     this.#add(name, { lifetime: "singleton", value, factory: null, inject: {}, dispose: undefined });
   }
 
-  addFactory(lifetime: "scoped" | "transient", name: string, given: FactoryOptions, factory: Factory): void {
-    if (typeof factory !== "function") {
-      throw new ValueError(`the dependency '${name}' needs a function that makes it, not ${show(factory)}`);
-    }
-    const { inject = {}, dispose } = readFactoryOptions(`register${capitalized(lifetime)}()`, given);
+  /** `given`: the factory, or its options and the factory. */
+  addFactory(lifetime: "scoped" | "transient", name: string, given: readonly unknown[]): void {
+    const call = `register${capitalized(lifetime)}`;
+    const [options, factory] = factoryOf(call, name, given);
+    const { inject = {}, dispose } = readFactoryOptions(`${call}()`, options);
+    namesIn(inject, `the dependency '${name}'`);
     this.#add(name, { lifetime, value: undefined, factory, inject, dispose });
   }
 
@@ -60,12 +64,7 @@ export class Container {
 
   /** The step that provides what a route asks for. */
   step(inject: Inject, owner: string): Step {
-    const entries = Object.entries(inject).map(([key, dependency]) => {
-      if (typeof dependency?.dependency !== "string") {
-        throw new ValueError(`inject.${key} of ${owner} must be Depends("name"), not ${show(dependency)}`);
-      }
-      return [key, this.#resolver(dependency.dependency, [owner])] as const;
-    });
+    const entries = namesIn(inject, owner).map(([key, name]) => [key, this.#resolver(name, [owner])] as const);
     return (request, injected) => provide(entries, 0, request, injected);
   }
 
@@ -111,6 +110,33 @@ export class Container {
     const path = chain.length ? ` (${[...chain, name].join(" -> ")})` : "";
     return new ValueError(`unknown dependency '${name}'${path}${didYouMean(name, this.#registrations.keys())}`);
   }
+}
+
+function factoryOf(call: string, name: string, given: readonly unknown[]): [options: unknown, factory: Factory] {
+  const [first, second] = given;
+  if (typeof first === "function" && second !== undefined && second !== null) {
+    throw new ValueError(
+      `${call}() takes the options before the function: ${call}(${JSON.stringify(name)}, { ... }, factory)`,
+    );
+  }
+  const isAlone = typeof first === "function" || (given.length === 1 && !isPlainObject(first));
+  const factory = isAlone ? first : second;
+  if (typeof factory !== "function") {
+    throw new ValueError(`the dependency '${name}' needs a function that makes it, not ${show(factory)}`);
+  }
+  return [isAlone ? undefined : first, factory as Factory];
+}
+
+/** The names of the dependencies in `inject`, by the names that the handler uses. */
+function namesIn(inject: Inject, owner: string): [key: string, name: string][] {
+  const allowed = isInject(inject);
+  if (allowed !== undefined) throw new ValueError(`inject of ${owner} must be ${allowed}, not ${show(inject)}`);
+  return Object.entries(inject).map(([key, dependency]) => {
+    if (typeof dependency?.dependency !== "string") {
+      throw new ValueError(`inject.${key} of ${owner} must be Depends("name"), not ${show(dependency)}`);
+    }
+    return [key, dependency.dependency];
+  });
 }
 
 /**

@@ -1,3 +1,6 @@
+import { checkedOptions } from "../kit/config.js";
+import { type Check, is } from "../kit/options.js";
+import { isRecord } from "../kit/own-property.js";
 import { ValueError } from "../kit/value-error.js";
 import type { CookieJar } from "./cookie-jar.js";
 
@@ -13,6 +16,44 @@ export interface TestRequestInit extends RequestInit {
   readonly query?: Readonly<Record<string, Field | readonly Field[]>>;
   /** Cookies for this request alone. */
   readonly cookies?: Readonly<Record<string, string>>;
+}
+
+/** Options of `fetch` that newer versions of Node and browsers have, and the types of this one do not. */
+type NewerInit = Partial<Record<"cache" | "priority", string>>;
+
+const isForm: Check = (value) =>
+  value instanceof URLSearchParams || value instanceof FormData || is.record(value) === undefined
+    ? undefined
+    : "an object of names and values, URLSearchParams or FormData";
+
+const readInit = checkedOptions<TestRequestInit & NewerInit>({
+  json: is.anything,
+  form: isForm,
+  query: is.record,
+  cookies: is.record,
+  method: is.text,
+  headers: is.object,
+  body: is.anything,
+  redirect: is.string,
+  signal: is.signal,
+  duplex: is.string,
+  keepalive: is.boolean,
+  integrity: is.string,
+  credentials: is.string,
+  mode: is.string,
+  referrer: is.string,
+  referrerPolicy: is.string,
+  dispatcher: is.object,
+  window: is.anything,
+  cache: is.string,
+  priority: is.string,
+});
+
+/** Reads the options of a request, for the call that takes them. */
+export function readRequestInit(call: string, given: unknown): TestRequestInit {
+  const init = readInit(call, given);
+  // Null is a value of JSON, and not an option that is not given.
+  return isRecord(given) && given["json"] === null ? { ...init, json: null } : init;
 }
 
 export function buildRequest(

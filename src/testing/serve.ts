@@ -1,31 +1,42 @@
 import { type App, hostOf } from "../app/app.js";
-import type { OptionsOf } from "../kit/config.js";
+import { type OptionsOf, option, options } from "../kit/config.js";
+import type { EitherSpelling } from "../kit/names.js";
+import { is } from "../kit/options.js";
 import { chooseTransport } from "../server/choose-transport.js";
-import { type limitFields, serverLimits } from "../server/limits.js";
+import { limitFields } from "../server/limits.js";
 import type { RunningServer } from "../server/running-server.js";
 import { loadTransport } from "../server/serve.js";
-import { configure, type TestSettings } from "./test-app.js";
+import { configure, testFields } from "./test-app.js";
 
-export interface TestServerOptions extends TestSettings, OptionsOf<typeof limitFields> {
+const ownFields = {
   /** As in `run`. Default "auto". */
-  readonly transport?: "auto" | "native" | "net" | "node";
-}
+  transport: option(is.oneOf("auto", "native", "net", "node"), "auto"),
+};
+
+// Without the names of these types the published declarations would lose the comments of other files.
+const fields: typeof testFields & typeof limitFields & typeof ownFields = {
+  ...testFields,
+  ...limitFields,
+  ...ownFields,
+};
+
+const serveOptions = options("serve()", fields);
+
+export interface TestServerOptions extends OptionsOf<typeof fields> {}
 
 /** An application that listens on its own port. */
 export interface TestServer extends RunningServer, AsyncDisposable {}
 
 /** Starts an application on a free port of 127.0.0.1, for tests over the wire. Signals are left alone. */
-export async function serve(app: App, options: TestServerOptions = {}): Promise<TestServer> {
-  const { debug, requestTimeout, rateLimits, transport: wanted = "auto", ...limits } = options;
-  configure(app, {
-    ...(debug !== undefined && { debug }),
-    ...(requestTimeout !== undefined && { requestTimeout }),
-    ...(rateLimits !== undefined && { rateLimits }),
-  });
+export async function serve(app: App, options?: EitherSpelling<TestServerOptions> | null): Promise<TestServer> {
+  const { debug, requestTimeout, rateLimits, transport: wanted, ...limits } = serveOptions.read([options]);
+  // What can be refused comes first: nothing would stop an application that has started.
+  const chosen = chooseTransport({ transport: wanted, tls: null, http2: null });
+  configure(app, { debug, requestTimeout, rateLimits });
   await app.start();
-  const createTransport = await loadTransport(chooseTransport({ transport: wanted, tls: null, http2: null }));
+  const createTransport = await loadTransport(chosen);
   const transport = createTransport(hostOf(app).dispatch, {
-    ...serverLimits.read([limits]),
+    ...limits,
     tls: null,
     onError: (error) => app.logger.error("the server failed", { error }),
   });

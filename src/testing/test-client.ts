@@ -1,12 +1,12 @@
 import { type App, hostOf } from "../app/app.js";
-import { type OptionsOf, option, options, type SettingsOf } from "../kit/config.js";
+import { checkedOptions, type OptionsOf, option, options, type SettingsOf } from "../kit/config.js";
 import { is } from "../kit/options.js";
 import { createNetTransport } from "../server/http1/transport.js";
 import { defaultLimits } from "../server/limits.js";
 import type { Transport } from "../server/transport.js";
 import { CookieJar } from "./cookie-jar.js";
 import { duplexPair } from "./duplex-pair.js";
-import { buildRequest, cookieHeader, resolve, type TestRequestInit } from "./request.js";
+import { buildRequest, cookieHeader, readRequestInit, resolve, type TestRequestInit } from "./request.js";
 import { configure, testFields } from "./test-app.js";
 import { connect, type TestSocket } from "./test-socket.js";
 
@@ -27,6 +27,12 @@ export interface TestSocketInit {
   readonly cookies?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
 }
+
+const readSocketInit = checkedOptions<TestSocketInit>({
+  headers: is.record,
+  cookies: is.record,
+  protocols: is.strings,
+});
 
 /** Speaks to an application without a port. Requests go through the whole pipeline, WebSockets through the server too. */
 export class TestClient implements AsyncDisposable {
@@ -74,46 +80,42 @@ export class TestClient implements AsyncDisposable {
     return undo;
   }
 
-  get(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "GET" });
+  get(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("get()", path, init, "GET");
   }
 
-  head(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "HEAD" });
+  head(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("head()", path, init, "HEAD");
   }
 
-  post(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "POST" });
+  post(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("post()", path, init, "POST");
   }
 
-  put(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "PUT" });
+  put(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("put()", path, init, "PUT");
   }
 
-  patch(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "PATCH" });
+  patch(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("patch()", path, init, "PATCH");
   }
 
-  delete(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "DELETE" });
+  delete(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("delete()", path, init, "DELETE");
   }
 
-  options(path: string, init?: TestRequestInit): Promise<globalThis.Response> {
-    return this.request(path, { ...init, method: "OPTIONS" });
+  options(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("options()", path, init, "OPTIONS");
   }
 
   /** Sends a request. Redirects are not followed. */
-  async request(path: string, init: TestRequestInit = {}): Promise<globalThis.Response> {
-    const headers = new Headers(this.#options.headers);
-    for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-    const request = buildRequest(this.#baseUrl, path, { ...init, headers }, this.#jar);
-    const response = await this.#app.fetch(request);
-    this.#jar?.store(response.headers.getSetCookie(), new URL(request.url).pathname);
-    return response;
+  request(path: string, init?: TestRequestInit | null): Promise<globalThis.Response> {
+    return this.#send("request()", path, init);
   }
 
   /** Opens a WebSocket; rejects with a `WebSocketRefusedError` if the response has another status than 101. */
-  async websocket(path: string, init: TestSocketInit = {}): Promise<TestSocket> {
+  async websocket(path: string, given?: TestSocketInit | null): Promise<TestSocket> {
+    const init = readSocketInit("websocket()", given);
     await this.#app.start();
     this.#transport ??= createNetTransport(hostOf(this.#app).dispatch, {
       ...defaultLimits,
@@ -131,6 +133,17 @@ export class TestClient implements AsyncDisposable {
     void socket.closed.then(() => this.#sockets.delete(socket));
     this.#jar?.store(socket.headers.getSetCookie(), url.pathname);
     return socket;
+  }
+
+  async #send(call: string, path: string, given: unknown, method?: string): Promise<globalThis.Response> {
+    const init = readRequestInit(call, given);
+    const headers = new Headers(this.#options.headers);
+    for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+    const whole = { ...init, headers, ...(method !== undefined && { method }) };
+    const request = buildRequest(this.#baseUrl, path, whole, this.#jar);
+    const response = await this.#app.fetch(request);
+    this.#jar?.store(response.headers.getSetCookie(), new URL(request.url).pathname);
+    return response;
   }
 
   get #jar(): CookieJar | null {

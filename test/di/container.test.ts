@@ -138,6 +138,58 @@ describe("dependencies", () => {
     }
   });
 
+  it("The options of a dependency come before its function, and the other order is refused", async () => {
+    const app = new App();
+    for (const call of ["registerScoped", "registerTransient"] as const) {
+      const swapped = app[call] as unknown as (name: string, ...given: unknown[]) => void;
+      for (const second of [{ dispose() {} }, {}, () => 8]) {
+        expect(() => swapped.call(app, call, () => 7, second)).toThrow(
+          `${call}() takes the options before the function: ${call}("${call}", { ... }, factory)`,
+        );
+      }
+      expect(() => swapped.call(app, call, 5, () => 7)).toThrow(
+        `${call}() takes an object of options, not 5; its options are inject, dispose`,
+      );
+      expect(() => swapped.call(app, call, { dispose() {} })).toThrow("needs a function that makes it, not undefined");
+      swapped.call(app, `${call} null`, null, () => 7);
+      swapped.call(app, `${call} undefined`, () => 8, undefined);
+    }
+    const inject = { one: Depends<number>("registerScoped null"), two: Depends<number>("registerTransient undefined") };
+    app.get("/", { inject }, (_request, { one, two }) => [one, two]);
+    expect(await (await app.request("/")).json()).toEqual([7, 8]);
+  });
+
+  it.each<[inject: unknown, message: string]>([
+    [["q"], `option 'inject' in registerScoped() must be an object such as { mail: Depends("mail") }, not ["q"]`],
+    [
+      new Map([["q", Depends("q")]]),
+      `option 'inject' in registerScoped() must be an object such as { mail: Depends("mail") }, not an object (Map)`,
+    ],
+    ["q", `option 'inject' in registerScoped() must be an object such as { mail: Depends("mail") }, not "q"`],
+    [{ q: "q" }, `inject.q of the dependency 'v' must be Depends("name"), not "q"`],
+    [{ q: null }, `inject.q of the dependency 'v' must be Depends("name"), not null`],
+    [
+      { q: Depends(undefined as never) },
+      `inject.q of the dependency 'v' must be Depends("name"), not an object (Object)`,
+    ],
+  ])("A dependency with inject: %j is refused where it is registered", (inject, message) => {
+    const app = new App().registerSingleton("q", 1);
+    expect(() => app.registerScoped("v", { inject: inject as never }, () => 7)).toThrow(message);
+  });
+
+  it("A route whose inject is a list or a map is refused at the start", async () => {
+    for (const [inject, shown] of [
+      [[Depends("q")], "[an object (Object)]"],
+      [new Map([["q", Depends("q")]]), "an object (Map)"],
+    ] as const) {
+      const app = new App().registerSingleton("q", 1);
+      app.get("/", { inject: inject as never }, () => "");
+      await expect(app.start()).rejects.toThrow(
+        `inject of GET / must be an object such as { mail: Depends("mail") }, not ${shown}`,
+      );
+    }
+  });
+
   it("An injection without Depends is refused at the start", async () => {
     const app = new App();
     app.get("/", { inject: { mail: "mail" as never } }, () => "");

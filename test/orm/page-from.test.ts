@@ -136,4 +136,13 @@ describeDatabases("pages that clients ask for", service("postgres"), [...booksho
       await expect(Book.objects.pageFrom({}, options)).rejects.toThrow(/must/);
     expect(await Book.objects.pageFrom({ page: 1 }, { size: 500 })).toMatchObject({ pageSize: 500 });
   });
+
+  it("Without a size, a page has 20 rows, or the largest size if that is less", async () => {
+    const books = Book.objects.orderBy("id");
+    expect(await books.pageFrom({}, { maxSize: 5 })).toMatchObject({ pageSize: 5, total: 6, pages: 2 });
+    expect(await books.pageFrom({ size: 3 }, { maxSize: 5 })).toMatchObject({ pageSize: 3 });
+    expect(await books.pageFrom({}, { maxSize: 50 })).toMatchObject({ pageSize: 20 });
+    expect((await books.pageFrom({}, { by: "key", maxSize: 5 })).items).toHaveLength(5);
+    await expect(books.pageFrom({ size: 6 }, { maxSize: 5 })).rejects.toThrow("size must be an integer from 1 to 5.");
+  });
 });

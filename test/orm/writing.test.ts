@@ -99,6 +99,12 @@ describeDatabases("writing", service("postgres"), bookshop, (db) => {
     expect((await Book.objects.get({ id: 1 })).keywords).toContain("in place");
   });
 
+  it("save() takes null for no options", async () => {
+    const book = await Book.objects.get({ id: 1 });
+    await Object.assign(book, { title: "New" }).save(null as never);
+    expect(await Book.objects.filter({ title: "New" }).flat("id")).toEqual([1]);
+  });
+
   it("save() finds a row by the key it had when its key was changed", async () => {
     const tag = await Tag.objects.create({ name: "unused" });
     tag.id = 77;

@@ -118,6 +118,54 @@ describe("a test client's requests", () => {
     );
   });
 
+  it.each<[call: "get" | "head" | "post" | "put" | "patch" | "delete" | "options", given: unknown, message: string]>([
+    ["get", { headrs: {} }, "unknown option 'headrs' in get(); did you mean 'headers'?"],
+    ["post", { jsn: {} }, "unknown option 'jsn' in post(); did you mean 'json'?"],
+    ["put", { jason: {} }, "unknown option 'jason' in put(); did you mean 'json'?"],
+    ["patch", { forms: {} }, "unknown option 'forms' in patch(); did you mean 'form'?"],
+    ["delete", { cookie: {} }, "unknown option 'cookie' in delete(); did you mean 'cookies'?"],
+    ["head", { querry: {} }, "unknown option 'querry' in head(); did you mean 'query'?"],
+    ["options", { headers: "x" }, "option 'headers' in options() must be an object, not \"x\""],
+    [
+      "post",
+      { form: [["a", "b"]] },
+      "option 'form' in post() must be an object of names and values, URLSearchParams or",
+    ],
+    ["get", { query: new URLSearchParams("a=b") }, "option 'query' in get() must be an object of names and values"],
+    ["get", { cookies: new Map([["a", "b"]]) }, "option 'cookies' in get() must be an object of names and values"],
+    ["get", { signal: new AbortController() }, "option 'signal' in get() must be an AbortSignal: write controller.sig"],
+    ["post", "text", 'post() takes an object of options, not "text"'],
+  ])("%s() of a test client with %j is refused, and no request is sent", async (call, given, message) => {
+    let requests = 0;
+    const app = new App().use((_request, next) => {
+      requests++;
+      return next();
+    });
+    await using client = testClient(app);
+    const error: unknown = await client[call]("/", given as never).catch((reason: unknown) => reason);
+    expect((error as Error).message).toContain(message);
+    expect((error as Error).stack).toContain("test-client.test.ts");
+    expect(requests).toBe(0);
+  });
+
+  it("A request of a test client takes the options of fetch, and null counts as not given, except as JSON", async () => {
+    const app = new App();
+    app.post("/", (request) => ({ text: request.text(), type: request.headers.get("content-type") ?? null }));
+    await using client = testClient(app);
+    const none = { headers: null, body: null, form: null, query: null, cookies: null, signal: null, duplex: null };
+    expect(await (await client.post("/", none as never)).json()).toEqual({ text: "", type: null });
+    expect(await (await client.post("/", null as never)).json()).toEqual({ text: "", type: null });
+    expect(await (await client.post("/", { json: null })).json()).toEqual({ text: "null", type: "application/json" });
+    const { signal } = new AbortController();
+    const all = { cache: "no-store", priority: "high", redirect: "manual", keepalive: false, mode: "cors", signal };
+    const body = new Blob(["streamed"]).stream();
+    const sent = await client.request("/", { ...all, method: "POST", body, duplex: "half" } as never);
+    expect(await sent.json()).toEqual({ text: "streamed", type: null });
+    await expect(client.request("/", { methd: "POST" } as never)).rejects.toThrow(
+      "unknown option 'methd' in request(); did you mean 'method'?",
+    );
+  });
+
   it("A test client keeps cookies as a browser, unless that is disabled", async () => {
     const make = (): App => {
       const app = new App();
@@ -233,6 +281,28 @@ describe("a test client's WebSockets", () => {
     const origin = await refused("/rooms/blue", { Origin: "http://evil.example" });
     expect(await origin.response.json()).toMatchObject({ status: 403, type: "/errors/origin-not-allowed" });
     expect((await refused("/nowhere", {})).status).toBe(404);
+  });
+
+  it("An option of a WebSocket that is unknown or wrong is refused before the application starts", async () => {
+    const app = chat();
+    const client = testClient(app);
+    const refused = async (init: unknown, message: string): Promise<void> => {
+      const error: unknown = await client.websocket("/rooms/blue", init as never).catch((reason: unknown) => reason);
+      expect((error as Error).message).toContain(message);
+      expect((error as Error).stack).toContain("test-client.test.ts");
+    };
+    await refused({ protocol: ["v1"] }, "unknown option 'protocol' in websocket(); did you mean 'protocols'?");
+    await refused({ protocols: "v1" }, "option 'protocols' in websocket() must be a list of strings, not \"v1\"");
+    await refused({ headers: new Headers() }, "option 'headers' in websocket() must be an object of names and values");
+    await refused(["v1"], 'websocket() takes an object of options, not ["v1"]');
+    expect(app.phase).toBe("new");
+    const nothing = { headers: null, cookies: null, protocols: null } as never;
+    for (const init of [nothing, null as never]) {
+      const socket = await client.websocket("/rooms/blue", init);
+      expect((await socket.recv())?.json()).toEqual({ room: "blue", user: null });
+      await socket.close();
+    }
+    await client.stop();
   });
 
   it("A test client closes its WebSockets with 1001 when it stops, before the shutdown hooks run", async () => {

@@ -3,14 +3,21 @@
  * not multiply one another. In groups it is over the related rows of all rows of the group.
  */
 
+import { type OptionsOf, option, options } from "../../kit/config.js";
+import { is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
-import type { CallNode, ExpressionNode } from "../nodes.js";
-import { type Argument, FunctionCall, type Ordering, orderNode, type PathRef, pathOrNode } from "./expression.js";
+import type { CallNode, ExpressionNode, OrderNode } from "../nodes.js";
+import { type Argument, FunctionCall, isOrder, orderNode, type PathRef, pathOrNode } from "./expression.js";
 import type { Numbers } from "./q.js";
 
-interface Distinct {
-  readonly distinct?: boolean;
-}
+const distinctFields = {
+  /** True takes equal values once. Default false. */
+  distinct: option(is.boolean, false),
+};
+
+const distinctOptions = options("count()", distinctFields);
+
+interface Distinct extends OptionsOf<typeof distinctOptions.fields> {}
 
 /** The number of rows, or of rows in which the expression is not null. */
 export function count(): FunctionCall<number>;
@@ -18,23 +25,27 @@ export function count<const P extends string, X = never>(
   of: Argument<P, X>,
   options?: Distinct,
 ): FunctionCall<number, P, X>;
-export function count(of?: Argument<string, unknown>, options: Distinct = {}): FunctionCall<number, string, unknown> {
-  return aggregate("count", of === undefined ? [] : [of], { result: "integer", ...options });
+export function count(of?: Argument<string, unknown>, options?: Distinct): FunctionCall<number, string, unknown> {
+  return aggregate("count", of === undefined ? [] : [of], { result: "integer", ...distinctIn("count()", options) });
 }
 
 /** The sum; null without rows. A sum of 64-bit integers is a bigint, of decimals a string. */
 export function sum<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
-  options: Distinct = {},
+  options?: Distinct,
 ): FunctionCall<PathRef<P> | null, P, X> {
-  return aggregate("sum", [of], { result: "sum", ...options });
+  return aggregate("sum", [of], { result: "sum", ...distinctIn("sum()", options) });
 }
 
 export function avg<const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
-  options: Distinct = {},
+  options?: Distinct,
 ): FunctionCall<number | null, P, X> {
-  return aggregate("avg", [of], { result: "float", ...options });
+  return aggregate("avg", [of], { result: "float", ...distinctIn("avg()", options) });
+}
+
+function distinctIn(call: string, given: Distinct | undefined): Pick<CallNode, "distinct"> | undefined {
+  return given === undefined ? undefined : distinctOptions.readGiven([given], call);
 }
 
 /** An aggregate of one field or expression: with a result of its type, or of another one. */
@@ -50,10 +61,12 @@ export const mode: SameType = (of) => aggregate("mode", [of], { withinGroup: tru
 export const boolAnd: Unary<boolean> = (of) => aggregate("bool_and", [of], { result: "boolean" });
 export const boolOr: Unary<boolean> = (of) => aggregate("bool_or", [of], { result: "boolean" });
 
-interface Population {
-  /** The rows are all there are, not a sample of them. */
-  readonly population?: boolean;
-}
+const populationOptions = options("stddev()", {
+  /** True if the rows are all there are, not a sample of them. Default false. */
+  population: option(is.boolean, false),
+});
+
+interface Population extends OptionsOf<typeof populationOptions.fields> {}
 
 type Spread = <const P extends string, X = Numbers<P>>(
   of: Argument<P, X>,
@@ -61,12 +74,16 @@ type Spread = <const P extends string, X = Numbers<P>>(
 ) => FunctionCall<number | null, P, X>;
 
 /** The standard deviation of a sample; null for one row. With `population`, that of all rows. */
-export const stddev: Spread = (of, { population = false } = {}) =>
-  aggregate(population ? "stddev_pop" : "stddev", [of], { result: "float" });
+export const stddev: Spread = (of, options) =>
+  aggregate(ofPopulation("stddev()", options) ? "stddev_pop" : "stddev", [of], { result: "float" });
 
 /** The variance of a sample; null for one row. With `population`, that of all rows. */
-export const variance: Spread = (of, { population = false } = {}) =>
-  aggregate(population ? "var_pop" : "variance", [of], { result: "float" });
+export const variance: Spread = (of, options) =>
+  aggregate(ofPopulation("variance()", options) ? "var_pop" : "variance", [of], { result: "float" });
+
+function ofPopulation(call: string, given: Population | undefined): boolean {
+  return given !== undefined && populationOptions.read([given], call).population;
+}
 
 /** The value below which a fraction of the rows lies, interpolated: `percentile(0.95, "duration")`. */
 export function percentile<const P extends string, X = Numbers<P>>(
@@ -120,31 +137,35 @@ export const regrSlope: OfPairs = (y, x) => aggregate("regr_slope", [y, x], { re
 /** The `y` of the line that fits pairs of values best where `x` is 0. */
 export const regrIntercept: OfPairs = (y, x) => aggregate("regr_intercept", [y, x], { result: "float" });
 
-interface Ordered extends Distinct {
-  readonly orderBy?: readonly (string | Ordering<string, unknown>)[];
-}
+const noOrder: readonly OrderNode[] = [];
+
+const orderedOptions = options("arrayAgg()", {
+  ...distinctFields,
+  /** The order of the values: names of fields, with `-` in front for descending order, or orders. Default: none. */
+  orderBy: option.made(is.list(isOrder), (keys) => keys.map(orderNode), noOrder),
+});
+
+interface Ordered extends OptionsOf<typeof orderedOptions.fields> {}
 
 export function arrayAgg<const P extends string, X = never>(
   of: Argument<P, X>,
-  options: Ordered = {},
+  options?: Ordered,
 ): FunctionCall<PathRef<P>[] | null, P, X> {
-  return aggregate("array_agg", [of], { result: "array", ...ordered(options) });
+  return aggregate("array_agg", [of], { result: "array", ...orderedIn("arrayAgg()", options) });
 }
 
 export function stringAgg<const P extends string, X = never>(
   of: Argument<P, X>,
   separator: string,
-  options: Ordered = {},
+  options?: Ordered,
 ): FunctionCall<string | null, P, X> {
-  const call = aggregate<string | null, P, X>("string_agg", [of], { result: "text", ...ordered(options) });
+  const more = { result: "text", ...orderedIn("stringAgg()", options) } as const;
+  const call = aggregate<string | null, P, X>("string_agg", [of], more);
   return new FunctionCall({ ...call.node, args: [...call.node.args, { type: "value", value: separator }] });
 }
 
-function ordered(options: Ordered): Pick<CallNode, "distinct" | "orderBy"> {
-  return {
-    ...(options.distinct === undefined ? {} : { distinct: options.distinct }),
-    ...(options.orderBy === undefined ? {} : { orderBy: options.orderBy.map(orderNode) }),
-  };
+function orderedIn(call: string, given: Ordered | undefined): Pick<CallNode, "distinct" | "orderBy"> | undefined {
+  return given === undefined ? undefined : orderedOptions.readGiven([given], call);
 }
 
 function aggregate<T, P extends string, X>(

@@ -1,6 +1,6 @@
 import { SqlFragment } from "../../engines/db/sql/sql.js";
-import { type OptionsOf, option, options } from "../../kit/config.js";
-import { is } from "../../kit/options.js";
+import { checkedOptions, type OptionsOf, option, options } from "../../kit/config.js";
+import { type Check, is } from "../../kit/options.js";
 import { ValueError } from "../../kit/value-error.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode, OrderNode, Query } from "../nodes.js";
@@ -95,7 +95,7 @@ export class Expression<T = unknown, Paths extends string = never, X = never> {
     return new Ordering({
       expression: this.node,
       descending: false,
-      nulls: options && orderOptions.read([options]).nulls,
+      nulls: options === undefined ? undefined : orderOptions.read([options]).nulls,
     });
   }
 
@@ -103,7 +103,7 @@ export class Expression<T = unknown, Paths extends string = never, X = never> {
     return new Ordering({
       expression: this.node,
       descending: true,
-      nulls: options && orderOptions.read([options], "desc()").nulls,
+      nulls: options === undefined ? undefined : orderOptions.read([options], "desc()").nulls,
     });
   }
 
@@ -123,7 +123,8 @@ export class FunctionCall<T, Paths extends string = never, X = never> extends Ex
   }
 
   /** Computes it over a window of rows instead of a group. */
-  over<const P extends string = never>(window: Window<P> = {}): Expression<T, Paths | Unsigned<P>, X> {
+  over<const P extends string = never>(given?: Window<P>): Expression<T, Paths | Unsigned<P>, X> {
+    const window = readWindow("over()", given);
     if (this.node.withinGroup) throw new FieldError(`${this.node.name} cannot be computed over a window`);
     return new Expression({
       type: "window",
@@ -134,6 +135,17 @@ export class FunctionCall<T, Paths extends string = never, X = never> extends Ex
     });
   }
 }
+
+export const isOrder: Check<string | Ordering<string, unknown>> = (value) =>
+  (typeof value === "string" && value !== "") || value instanceof Ordering || value instanceof Expression
+    ? undefined
+    : 'the name of a field, or an order such as F("year").desc()';
+
+const readWindow = checkedOptions<Window>({
+  partitionBy: is.list(is.either(is.text, is.object)),
+  orderBy: is.list(isOrder),
+  frame: is.text,
+});
 
 type Unsigned<P extends string> = P extends `-${infer Name}` ? Name : P;
 

@@ -1,5 +1,6 @@
 /** SQL functions. A string is a field, as in `lower("title")`; a value is written `value("text")`. */
 
+import { type OptionsOf, option, options } from "../../kit/config.js";
 import { FieldError } from "../errors.js";
 import type { CallNode, ExpressionNode } from "../nodes.js";
 import {
@@ -17,7 +18,7 @@ import {
   type Subquery,
 } from "./expression.js";
 import type { ConditionsOf, PathsOf } from "./q.js";
-import { checkTimeZone } from "./time-zone.js";
+import { isTimeZone } from "./time-zone.js";
 
 /** A function of one field or expression, with a result of this type. */
 type Unary<T> = <const P extends string, X = never>(of: Argument<P, X>) => Expression<T, P, X>;
@@ -90,33 +91,37 @@ export function now(): Expression<Date> {
 const units = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"] as const;
 export type TimeUnit = (typeof units)[number];
 
-interface InTimeZone {
-  /** The name of a time zone such as `Europe/Berlin`; by default that of the query, UTC. */
-  readonly timeZone?: string;
-}
+const zoneOptions = options("truncate()", {
+  /** The name of a time zone such as `Europe/Berlin`. Default: that of the query, which is UTC unless it names one. */
+  timeZone: option(isTimeZone),
+});
+
+interface InTimeZone extends OptionsOf<typeof zoneOptions.fields> {}
 
 /** A part of a date: `extract("year", "createdAt")`. */
 export function extract<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
-  options: InTimeZone = {},
+  options?: InTimeZone,
 ): Expression<number, P, X> {
   const part = checkUnit(unit);
-  return new Expression({ type: "extract", part, expression: pathOrNode(of), timeZone: zoneIn(options) });
+  const timeZone = zoneIn("extract()", options);
+  return new Expression({ type: "extract", part, expression: pathOrNode(of), timeZone });
 }
 
 /** Truncates a time to the start of its year, month, day and so on: `truncate("day", "at", { timeZone: "Europe/Berlin" })`. */
 export function truncate<const P extends string, X = never>(
   unit: TimeUnit,
   of: Argument<P, X>,
-  options: InTimeZone = {},
+  options?: InTimeZone,
 ): Expression<Date, P, X> {
   const expression = pathOrNode(of);
-  return new Expression({ type: "truncate", unit: checkUnit(unit), expression, timeZone: zoneIn(options) });
+  const timeZone = zoneIn("truncate()", options);
+  return new Expression({ type: "truncate", unit: checkUnit(unit), expression, timeZone });
 }
 
-function zoneIn({ timeZone }: InTimeZone): string | undefined {
-  return timeZone === undefined ? undefined : checkTimeZone(timeZone);
+function zoneIn(call: string, given: InTimeZone | undefined): string | undefined {
+  return given === undefined ? undefined : zoneOptions.read([given], call).timeZone;
 }
 
 function checkUnit(unit: TimeUnit): TimeUnit {

@@ -106,7 +106,7 @@ export class BaseModel extends Tracked {
   }
 
   async save(options?: SaveOptions): Promise<this> {
-    const settings = options && saveOptions.read([options]);
+    const settings = options === undefined ? undefined : saveOptions.read([options]);
     if (settings?.related === undefined) await save(this, settings);
     else await saveRelated(this, settings, settings.related);
     return this;

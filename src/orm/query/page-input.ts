@@ -10,34 +10,42 @@ import type { StandardSchema } from "../../validation/standard-schema.js";
 import type { KeysetOptions } from "../run/keyset.js";
 
 /** The options of `listOptions` and `pageFrom`: applications give both calls the same object. */
-export const listFields = options(
-  "listOptions()",
-  {
-    /** The keys that the handler passes to `filterFrom`. */
-    filters: option(is.strings, []),
-    /** The names that the handler passes to `orderFrom`. */
-    orders: option(is.strings, []),
-    /** The number of rows if the client gives none. Default 20. */
-    size: option(is.integer(1), 20),
-    /** The largest number of rows that a client can ask for. Default 100, or `size` if that is more. */
-    maxSize: option(is.integer(1), 100, "100, or `size` if that is more"),
-    /** The largest page number; a page far into a table is slow. Default: no limit. */
-    maxPage: option(is.integer(1), Number.MAX_SAFE_INTEGER, "no limit"),
-    /** `key` for pages that begin after a row, in place of pages with numbers. */
-    by: option(is.oneOf("key")),
-    /** False if the handler returns all rows, as a list. Default true. */
-    pages: option(is.boolean, true),
-    /** A schema of the rows if they are not those of the model: with `values()`, annotations or related rows. */
-    row: option<StandardSchema | DescribedSchema>(is.anything),
-  },
-  {
-    refine({ size, maxSize }, given) {
-      if (given.maxSize === undefined) return { maxSize: Math.max(size, maxSize) };
-      if (maxSize < size) throw new ValueError("maxSize must not be less than size");
-      return {};
-    },
-  },
-);
+const fields = {
+  /** The keys that the handler passes to `filterFrom`. */
+  filters: option(is.strings, []),
+  /** The names that the handler passes to `orderFrom`. */
+  orders: option(is.strings, []),
+  /** The number of rows if the client gives none. Default 20, or `maxSize` if that is less. */
+  size: option(is.integer(1), 20, "20, or `maxSize` if that is less"),
+  /** The largest number of rows that a client can ask for. Default 100, or `size` if that is more. */
+  maxSize: option(is.integer(1), 100, "100, or `size` if that is more"),
+  /** The largest page number; a page far into a table is slow. Default: no limit. */
+  maxPage: option(is.integer(1), Number.MAX_SAFE_INTEGER, "no limit"),
+  /** `key` for pages that begin after a row, in place of pages with numbers. */
+  by: option(is.oneOf("key")),
+  /** False if the handler returns all rows, as a list. Default true. */
+  pages: option(is.boolean, true),
+  /** A schema of the rows if they are not those of the model: with `values()`, annotations or related rows. */
+  row: option<StandardSchema | DescribedSchema>(is.anything),
+};
+
+export const listFields = options("listOptions()", fields, { refine: sizesIn("listOptions()") });
+export const pageFields = options("pageFrom()", fields, { refine: sizesIn("pageFrom()") });
+
+interface Sizes {
+  readonly size: number;
+  readonly maxSize: number;
+}
+
+/** The default of each size depends on the other. */
+function sizesIn(call: string): (settings: Sizes, given: Partial<Sizes>) => Sizes {
+  return ({ size, maxSize }, given) => {
+    if (given.maxSize === undefined) return { size, maxSize: Math.max(size, maxSize) };
+    if (given.size === undefined) return { size: Math.min(size, maxSize), maxSize };
+    if (maxSize < size) throw new ValueError(`option 'maxSize' in ${call} must be at least size, ${size}`);
+    return { size, maxSize };
+  };
+}
 
 export interface ListOptions extends OptionsOf<typeof listFields.fields> {}
 export interface PageOptions extends Pick<ListOptions, "size" | "maxSize" | "maxPage"> {}

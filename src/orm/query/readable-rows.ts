@@ -21,9 +21,9 @@ import {
   type ClientParameters,
   type KeysetPageOptions,
   keysetPage,
-  listFields,
   numberedPage,
   type PageOptions,
+  pageFields,
   refuseCursor,
 } from "./page-input.js";
 import type { AnyName, ColumnName, ExpressionValue, Name } from "./path-types.js";
@@ -143,7 +143,7 @@ export class ReadableRows<out M, out Row = M, out A = unknown>
     input: ClientParameters,
     options?: PageOptions | KeysetPageOptions,
   ): Promise<Page<Row> | KeysetPage<Row>> {
-    const settings = listFields.read([options], "pageFrom()");
+    const settings = pageFields.read([options]);
     if (settings.by === "key") return this.keyset(keysetPage(input, settings)).catch(refuseCursor);
     const { page, size } = numberedPage(input, settings);
     return this.page(page, size);

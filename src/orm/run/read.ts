@@ -132,7 +132,7 @@ export async function inBulk(
 
 export const iteratorOptions = options("iterator()", {
   /** Rows fetched at a time. Default 200. */
-  batch: option(is.integer(1), 200),
+  batch: option(is.integer(1, 1_000_000), 200),
 });
 
 export interface IteratorOptions extends OptionsOf<typeof iteratorOptions.fields> {}

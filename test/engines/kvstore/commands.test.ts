@@ -327,6 +327,19 @@ describe.skipIf(!service("redis"))("commands of the key-value store", () => {
     expect(await kv.delete("a", "x")).toBe(0);
   });
 
+  it("setIfAbsent() takes no keepTtl: a key that is absent has no time to live", async () => {
+    const kv = await testStore();
+    for (const name of ["keepTtl", "keep_ttl"]) {
+      expect(() => kv.setIfAbsent("a", "1", { [name]: true } as never)).toThrow(
+        `unknown option '${name}' in setIfAbsent(); its options are ttl`,
+      );
+    }
+    expect(await kv.has("a")).toBe(false);
+    expect(await kv.setIfAbsent("a", "1", { ttl: null } as never)).toBe(true);
+    expect(await kv.setIfAbsent("b", "1", null as never)).toBe(true);
+    expect(() => kv.setIfAbsent("c", "1", { ttl: 0 })).toThrow("option 'ttl' in setIfAbsent() must be a duration");
+  });
+
   it("Both spellings of an option work", async () => {
     const kv = await testStore();
     await kv.set("a", "1", { ttl: "100s" });

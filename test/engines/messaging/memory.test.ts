@@ -17,6 +17,7 @@ it("A misspelt option of a memory broker, of openMessaging() or of a transaction
   );
   const client = await openMessaging(new MemoryBroker());
   await expect(client.transaction(() => 1, { brokr: "memory" } as never)).rejects.toThrow("did you mean 'broker'?");
+  expect(await client.transaction(() => 1, { broker: "memory" })).toBe(1);
 });
 
 it("A misspelt or wrong option of nack() or requeue() is an error in the handler, and the message is handled again", async () => {

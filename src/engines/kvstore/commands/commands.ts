@@ -26,9 +26,16 @@ import {
   ttlOf,
 } from "./values.js";
 
-const setOptions = options("set()", {
+const lifeFields = {
   /** Time after which the key expires. Default: never. */
   ttl: option.duration(null, "1ms"),
+};
+
+// A key that is absent has no time to live to keep.
+const setIfAbsentOptions = options("setIfAbsent()", lifeFields);
+
+const setOptions = options("set()", {
+  ...lifeFields,
   /** Keeps the time to live that the key has. Default false. */
   keepTtl: option(is.boolean, false),
 });
@@ -58,7 +65,7 @@ export class KvCommands {
 
   /** False, and nothing is set, if the key exists already. */
   setIfAbsent(key: string, value: KvValue, options?: Pick<SetOptions, "ttl">): Promise<boolean> {
-    const life = lifeOf("setIfAbsent()", options);
+    const life = expiryOf(setIfAbsentOptions.read([options]).ttl);
     return this.#run("set", [this.#key(key), encodeValue(value), ...life, "NX"], isThere);
   }
 
@@ -211,8 +218,11 @@ function lifeOf(call: string, given: SetOptions | undefined): Argument[] {
   if (given === undefined) return [];
   const { ttl, keepTtl } = setOptions.read([given], call);
   if (ttl !== undefined && keepTtl) throw new ValueError(`${call} takes ttl or keepTtl, not both`);
-  if (ttl !== undefined) return ["PX", milliseconds(ttl)];
-  return keepTtl ? ["KEEPTTL"] : [];
+  return keepTtl ? ["KEEPTTL"] : expiryOf(ttl);
+}
+
+function expiryOf(ttl: number | undefined): Argument[] {
+  return ttl === undefined ? [] : ["PX", milliseconds(ttl)];
 }
 
 function jsonOf(value: unknown): string {
