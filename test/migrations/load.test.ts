@@ -70,7 +70,10 @@ describe("reading a folder", () => {
 describe("the definition of a migration", () => {
   it.each([
     [null, "migration 1 must be an object of options, not null"],
-    ["text", 'migration 1 takes an object of options, not "text"'],
+    [
+      "text",
+      'migration 1 takes an object of options, not "text"; its options are dependsOn, replaces, transaction, assured, operations',
+    ],
     [{}, "option 'operations' is required in migration 1"],
     [{ operations: [], dependOn: [] }, "unknown option 'dependOn' in migration 1; did you mean 'dependsOn'?"],
     [{ operations: [], dependsOn: "0" }, `option 'dependsOn' in migration 1 must be a list of strings, not "0"`],

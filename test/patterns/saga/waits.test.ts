@@ -461,7 +461,7 @@ describe.each(engines(server))("sagas that wait in $name", (engine) => {
     expect(() => start.waitFor("a", { key: () => "x" } as never)).toThrow("have none");
     expect(() => start.waitFor("a", { timout: 1 } as never)).toThrow("did you mean 'timeout'?");
     expect(() => start.waitFor("a", { schema: z.string() } as never)).toThrow("signal(name, { schema })");
-    const misplaced = { topic: "t", key: () => "", from: "orders" };
+    const misplaced = { topic: "t", key: () => "", from: class Order {} };
     expect(() => start.waitFor("a", misplaced as never)).toThrow("'from' in wait \"a\" goes with an event only");
     expect(() => start.sleep("a", -1)).toThrow("a saga sleeps for");
     expect(() => start.parallel({})).toThrow("parallel() takes an object of steps");
