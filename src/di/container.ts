@@ -2,11 +2,11 @@ import type { Request } from "../http/request.js";
 import { checkedOptions } from "../kit/config.js";
 import { isPromise } from "../kit/is-promise.js";
 import { capitalized } from "../kit/names.js";
-import { type Check, is, isPlainObject, show } from "../kit/options.js";
+import { is, isPlainObject, show } from "../kit/options.js";
 import { didYouMean } from "../kit/suggest.js";
 import { ValueError } from "../kit/value-error.js";
 import type { Injected, Step } from "../pipeline/endpoint.js";
-import type { Inject } from "./depends.js";
+import { type Inject, isInject } from "./depends.js";
 
 export interface FactoryOptions<I extends Inject = Inject> {
   /** The dependencies of the factory. */
@@ -14,9 +14,6 @@ export interface FactoryOptions<I extends Inject = Inject> {
   /** Disposes a value after the response. Default: its `[Symbol.asyncDispose]` or `[Symbol.dispose]`, if it has one. */
   readonly dispose?: (value: never) => void | Promise<void>;
 }
-
-const isInject: Check<Inject> = (value) =>
-  is.record(value) === undefined ? undefined : 'an object such as { mail: Depends("mail") }';
 
 const readFactoryOptions = checkedOptions<FactoryOptions>({ inject: isInject, dispose: is.function });
 
@@ -129,8 +126,6 @@ function factoryOf(call: string, name: string, given: readonly unknown[]): [opti
 
 /** The names of the dependencies in `inject`, by the names that the handler uses. */
 function namesIn(inject: Inject, owner: string): [key: string, name: string][] {
-  const allowed = isInject(inject);
-  if (allowed !== undefined) throw new ValueError(`inject of ${owner} must be ${allowed}, not ${show(inject)}`);
   return Object.entries(inject).map(([key, dependency]) => {
     if (typeof dependency?.dependency !== "string") {
       throw new ValueError(`inject.${key} of ${owner} must be Depends("name"), not ${show(dependency)}`);

@@ -1,3 +1,5 @@
+import { type Check, is } from "../kit/options.js";
+
 /** The dependencies an application registers, by name. Declare them by merging into this interface. */
 export interface Dependencies {}
 
@@ -18,6 +20,9 @@ export function Depends(name: string): Dependency {
 
 /** The dependencies of a handler, by the names that it uses. */
 export type Inject = Readonly<Record<string, Dependency>>;
+
+export const isInject: Check<Inject> = (value) =>
+  is.record(value) === undefined ? undefined : 'an object such as { mail: Depends("mail") }';
 
 /** The values that a handler gets for its `inject`. */
 export type Provided<I> = { [K in keyof I]: I[K] extends Dependency<infer T> ? T : never };

@@ -1,4 +1,4 @@
-import type { Inject } from "../di/depends.js";
+import { isInject } from "../di/depends.js";
 import { type Guard, isGuard } from "../guards/guard.js";
 import { type DecompressOptions, isDecompressOption } from "../http/body/content-encoding.js";
 import { type Fields, type OptionsOf, option, options } from "../kit/config.js";
@@ -42,7 +42,7 @@ const commonFields = {
   /** Schema of the request's header fields. */
   headers: option(isSchema),
   /** Dependencies to inject, by the names that the handler uses. */
-  inject: option<Inject>(is.object),
+  inject: option(isInject),
   /** Leaves the route out of the API's documentation. Default false. */
   hidden: option(is.boolean),
 };

@@ -177,15 +177,14 @@ describe("dependencies", () => {
     expect(() => app.registerScoped("v", { inject: inject as never }, () => 7)).toThrow(message);
   });
 
-  it("A route whose inject is a list or a map is refused at the start", async () => {
+  it("A route whose inject is a list or a map is refused where it is declared", () => {
     for (const [inject, shown] of [
       [[Depends("q")], "[an object (Object)]"],
       [new Map([["q", Depends("q")]]), "an object (Map)"],
     ] as const) {
       const app = new App().registerSingleton("q", 1);
-      app.get("/", { inject: inject as never }, () => "");
-      await expect(app.start()).rejects.toThrow(
-        `inject of GET / must be an object such as { mail: Depends("mail") }, not ${shown}`,
+      expect(() => app.get("/", { inject: inject as never }, () => "")).toThrow(
+        `option 'inject' in the route / must be an object such as { mail: Depends("mail") }, not ${shown}`,
       );
     }
   });

@@ -1,4 +1,4 @@
-import type { Inject, Provided } from "../../di/depends.js";
+import { type Inject, isInject, type Provided } from "../../di/depends.js";
 import type { Host } from "../../feature/host.js";
 import { type Guard, guardStage, isGuard } from "../../guards/guard.js";
 import type { Request } from "../../http/request.js";
@@ -25,7 +25,7 @@ export type GuardedResolver<Parent, Args, Result> = (
 
 const readOptions = checkedOptions<ResolverOptions>({
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard (a function, or an object with check)")),
-  inject: is.object,
+  inject: isInject,
 });
 
 const injects = new WeakMap<object, { readonly inject: Inject; readonly steps: WeakMap<object, Step> }>();

@@ -1,4 +1,4 @@
-import type { Inject } from "../../di/depends.js";
+import { type Inject, isInject } from "../../di/depends.js";
 import type { Guard } from "../../guards/guard.js";
 import { options as declare, option } from "../../kit/config.js";
 import { type Check, is, isPlainObject, show } from "../../kit/options.js";
@@ -46,7 +46,7 @@ const asList = (given: string | readonly string[]): readonly string[] => (typeof
 
 const serviceOptions = declare(owner, {
   guards: option(is.list(isGuardOption), []),
-  inject: option<Inject>(is.object),
+  inject: option(isInject),
   timeout: option.duration(null, 0, "24d"),
   maxMessageSize: option(is.integer(1, 0x7fff_ffff)),
   proto: option(isProto),

@@ -1,4 +1,4 @@
-import type { Inject, Provided } from "../../di/depends.js";
+import { isInject, type Provided } from "../../di/depends.js";
 import type { Request } from "../../http/request.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../kit/config.js";
 import { type Check, is, show } from "../../kit/options.js";
@@ -39,7 +39,7 @@ const commonFields = {
   /** Guards that must all pass before the handler runs. */
   guards: option(is.list(isGuardOption)),
   /** Dependencies to inject, by the names that the handler uses. */
-  inject: option<Inject>(is.object),
+  inject: option(isInject),
   /** Time after which the call ends with an error; 0 for no limit. Default: the `requestTimeout` of the server. */
   timeout: option.duration(null, 0, "24d"),
 };

@@ -144,6 +144,14 @@ describe.skipIf(server === "")("the pool", () => {
     });
   });
 
+  it("A script with a misspelt option is refused before it waits for a connection", async () => {
+    const db = await open({ poolSize: 1, acquireTimeout: 60 });
+    await db.transaction(async () => {
+      const refused = db.script("select 1", { timout: 1 } as never);
+      await expect(refused).rejects.toThrow("unknown option 'timout' in a statement; did you mean 'timeout'?");
+    });
+  });
+
   it("The pool gives connections in the order of the calls", async () => {
     const db = await open({ poolSize: 1 });
     const order: number[] = [];

@@ -1,4 +1,4 @@
-import type { Inject, Provided } from "../../../di/depends.js";
+import { type Inject, isInject, type Provided } from "../../../di/depends.js";
 import { isGuard } from "../../../guards/guard.js";
 import { checkedOptions } from "../../../kit/config.js";
 import { is, isPlainObject } from "../../../kit/options.js";
@@ -151,7 +151,7 @@ const readFieldOptions = checkedOptions<AnyFieldOptions>({
   deprecated: is.text,
   directives: is.strings,
   guards: is.list((value) => (isGuard(value) ? undefined : "a guard")),
-  inject: is.object,
+  inject: isInject,
   cost: is.number(0),
   size: is.either(is.text, is.number(0)),
 });

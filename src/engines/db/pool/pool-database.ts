@@ -19,6 +19,7 @@ import type {
 import { createCore, type DatabaseCore, poolOf, startCore, stopCore } from "../database-core.js";
 import { ProgrammingError } from "../errors.js";
 import type { QueryLog } from "../log/query-log.js";
+import { readQueryOptions } from "../query-options.js";
 import { type Departure, readAfter, startOnReplica, usePrimary } from "../replicas/routing.js";
 import type { ConnectionRoute } from "../route.js";
 import { StatementTracer } from "../trace.js";
@@ -125,10 +126,11 @@ export class PoolDatabase extends PoolQueries implements Database {
     return runSession(this.#source(), run, options, this.signal);
   }
 
-  async script(text: string, options?: QueryOptions): Promise<void> {
+  async script(text: string, given?: QueryOptions): Promise<void> {
+    const options = readQueryOptions(given);
     const { pinned } = this.#core;
     if (pinned !== null) return pinned.transaction((tx) => tx.script(text, options));
-    await this.#session((session) => session.script(text, options), { signal: options?.signal ?? this.signal });
+    await this.#session((session) => session.script(text, options), { signal: options.signal ?? this.signal });
   }
 
   async listen(channel: string, handler: NotificationHandler): Promise<Subscription> {

@@ -1,4 +1,4 @@
-import type { Inject, Provided } from "../../../di/depends.js";
+import { type Inject, isInject, type Provided } from "../../../di/depends.js";
 import type { Guard } from "../../../guards/guard.js";
 import { type OptionsOf, option, options, type SettingsOf } from "../../../kit/config.js";
 import { type Check, is } from "../../../kit/options.js";
@@ -69,7 +69,7 @@ const consumerOptions = options("a consumer", {
   /** Guards that must all pass before the handler runs. A message that one refuses becomes a dead letter. */
   guards: option(is.list(isGuardOption)),
   /** Dependencies to inject, by the names that the handler uses. */
-  inject: option<Inject>(is.object),
+  inject: option(isInject),
   /** Handles each message id once: true, or the time to remember ids and the store that does. Default false. */
   idempotent: option<boolean | IdempotentOptions>(is.either(is.boolean, is.object)),
   /** Runs the handler in a transaction that stores the message id too, so its effect happens once. Default false. */
