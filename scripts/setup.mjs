@@ -4,8 +4,12 @@ import { buildNative } from "../native/build.mjs";
 import { assetFolder, assetsAreCopied, consoleFolder, copyAssets, playgroundFolder } from "./copy-assets.mjs";
 import { root, runNpm } from "./process.mjs";
 
+const completeLock = "npm-shrinkwrap.json";
+
 /** Installs the packages of a folder when they are missing or are not those of its lock file. */
 export async function ensureInstalled(folder = root, log = console.error) {
+  // An installation that was killed leaves it.
+  rmSync(join(folder, completeLock), { force: true });
   if (isInstalled(folder)) return;
   log("installing packages ...");
   // The tools are development dependencies: needed even where NODE_ENV or the npm configuration leaves them out.
@@ -23,9 +27,10 @@ export async function ensureInstalled(folder = root, log = console.error) {
  * package-lock.json.
  */
 async function withPlaces(folder, body) {
-  const path = join(folder, "npm-shrinkwrap.json");
+  const path = join(folder, completeLock);
   const { output } = await runNpm(["config", "get", "registry"], { cwd: folder });
   const registry = /^https?:\S+$/m.exec(output)?.[0].replace(/\/?$/, "/");
+  if (registry === undefined) return body();
   const lock = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8"));
   for (const [place, entry] of Object.entries(lock.packages)) {
     if (!entry.integrity || entry.resolved) continue;

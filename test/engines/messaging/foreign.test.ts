@@ -63,11 +63,7 @@ describe("Dead letters", () => {
     await client.publish("t", 2);
     await until(() => consumer.stats().results.dead === 1 && seen.includes(2));
     expect(seen).toEqual([1, 2]);
-    for (const lost of [null, { failure: null }, { ids: undefined }, { group: undefined, failure: null }]) {
-      await expect(client.deadLetters.discard("t", lost as never)).rejects.toThrow("a filter without a value");
-    }
-    expect(await client.deadLetters.list("t", { limit: Infinity })).toHaveLength(1);
-    expect(await client.deadLetters.discard("t", {})).toBe(1);
+    expect(await client.deadLetters.list("t")).toHaveLength(1);
   });
 
   it("A dead letter that is too large for its broker keeps the beginning of its value, and cannot be sent back", async () => {
@@ -145,7 +141,16 @@ describe("Dead letters", () => {
       "unknown option 'failures' in a filter of dead letters; did you mean 'failure'?",
     );
     await expect(client.deadLetters.discard("t", { limit: 0 })).rejects.toThrow("must be an integer of at least 1");
-    expect(await client.deadLetters.list("t")).toHaveLength(1);
+    class Lost {
+      get ids(): undefined {
+        return undefined;
+      }
+    }
+    for (const lost of [null, new Lost(), { failure: null }, { ids: undefined }, { group: undefined, failure: null }]) {
+      await expect(client.deadLetters.discard("t", lost as never)).rejects.toThrow("a filter without a value");
+    }
+    expect(await client.deadLetters.list("t", { limit: Infinity })).toHaveLength(1);
+    expect(await client.deadLetters.discard("t", {})).toBe(1);
   });
 
   it("Times and topics that another program wrote into a dead letter do not keep it from being listed and sent back", async () => {
