@@ -69,6 +69,13 @@ export function checkOption(owner: string, name: string, value: unknown, check: 
     throw new ValueError(`option '${name}' in ${owner} must be ${allowed}, not ${show(value)}`);
 }
 
+/** Refuses a choice of what is removed that has lost its values: it would mean all. `given` is the filter as it was read. */
+export function assertChoice(call: string, filter: unknown, given: object): void {
+  if (filter === undefined || Object.keys(given).length > 0) return;
+  if (isPlainObject(filter) && Object.keys(filter).length === 0) return;
+  throw new ValueError(`${call} has a filter without a value: leave the filter out, or give {}, to remove all`);
+}
+
 export function required<T, K extends keyof T & string>(
   owner: string,
   options: Partial<T>,

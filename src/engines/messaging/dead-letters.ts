@@ -1,6 +1,5 @@
 import { type OptionsOf, option, options } from "../../kit/config.js";
-import { is, isPlainObject } from "../../kit/options.js";
-import { ValueError } from "../../kit/value-error.js";
+import { assertChoice, is } from "../../kit/options.js";
 import type { IncomingRecord } from "./broker.js";
 import { groupBy } from "./group-by.js";
 import { countIn, frameworkHeaders, withoutOwn } from "./headers.js";
@@ -118,11 +117,7 @@ export class DeadLetters {
 
   /** Removes dead letters for good. Resolves to the number. */
   async discard(topic: Topic<never, unknown> | string, filter?: DeadLetterFilter): Promise<number> {
-    // A choice that has lost its value must not become "all".
-    const isEmpty = filter === undefined || (isPlainObject(filter) && Object.keys(filter).length === 0);
-    if (!isEmpty && Object.keys(filterOptions.readGiven([filter])).length === 0) {
-      throw new ValueError("discard() has a filter without a value: leave the filter out to remove all dead letters");
-    }
+    assertChoice("deadLetters.discard()", filter, filterOptions.readGiven([filter]));
     return this.#visit(topic, filter, async () => "remove");
   }
 

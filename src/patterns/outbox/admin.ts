@@ -1,6 +1,7 @@
 import { mostCounted } from "../../durable/retention.js";
 import type { Database } from "../../engines/db/database.js";
 import type { BrokerName } from "../../engines/messaging/broker.js";
+import { assertChoice } from "../../kit/options.js";
 import {
   filterOptions,
   type OutboxFailure,
@@ -73,6 +74,7 @@ export class OutboxAdmin {
 
   /** Deletes messages that cannot be published. Those behind them continue. Resolves to the number. */
   async discard(filter: OutboxFilter): Promise<number> {
+    assertChoice("outbox.discard()", filter, filterOptions.readGiven([filter], "outbox.discard()"));
     const { limit, params } = readFilter("outbox.discard()", filter);
     const gone = await this.#db.fetch<{ broker: BrokerName }>(
       `delete from ${this.#storage.table}

@@ -288,6 +288,9 @@ describe.each(engines(server))("the outbox in $name", (engine) => {
     );
     await vi.waitFor(async () => expect((await app.outbox.status()).held).toBe(1), patient);
     refused.clear();
+    for (const lost of [null, { topic: undefined }, { ids: null }]) {
+      await expect(app.outbox.discard(lost as never)).rejects.toThrow("outbox.discard() has a filter without a value");
+    }
     expect(await app.outbox.discard({ topic: "discarded" })).toBe(1);
     await vi.waitFor(() => expect(published("discarded")).toEqual([2]), patient);
   });
